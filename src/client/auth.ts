@@ -31,7 +31,7 @@ export type GuestOptions = { sendsToken?: boolean; guestsOnly?: boolean; keepsGu
 
 const PROFILE = '/api/user/profile/v1'
 const LOGOUT = '/api/auth/logout/v1'
-const DELETED = { message: 'The account is deleted.' }
+const DELETED = { message: 'The account has been deleted.' }
 
 /** Signs users in and out; a guest who signs in keeps their data. */
 export function createAuth(deps: AuthDeps) {
@@ -50,7 +50,7 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /**
-   * Sends the guest's token, so that the account takes over the guest's data, unless `sendsToken` is false. Tests the
+   * Sends the guest's token, so that the guest's data moves to the account, unless `sendsToken` is false. Tests the
    * token first: if an intermediary removed it, the server would create a new account. `guestsOnly`: sends no signed-in
    * user's token. `keepsGuestId`: a session with another id means that an intermediary removed the token.
    */

@@ -236,7 +236,7 @@ export function createClient(options: ClientOptions): Client {
     })
   }
 
-  /** Signs out on this device at once, whatever the server responds. */
+  /** Signs out on this device immediately, whatever the server responds. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
     const kept = await session.read().catch(() => null)
     const forgotten = session.forget('signed_out')

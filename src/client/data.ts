@@ -54,7 +54,7 @@ export type DataSyncOptions = {
 
 /** The document on this device. */
 export type DataSyncState = {
-  /** The document with all changes of this device. */
+  /** The document with all changes made on this device. */
   data: JsonObject
   /** Whether the server lacks some of these changes. */
   hasUnsent: boolean
@@ -70,7 +70,7 @@ export type DataSync = {
   getSnapshot: () => DataSyncState
   /** Calls `listener` after each change. Returns a function that stops it. */
   subscribe: (listener: () => void) => () => void
-  /** Applies a merge patch at once; resolves when it is stored on this device, and sends it when possible. Throws `payload_too_large`, `storage_failed` and `unauthenticated`. */
+  /** Applies a merge patch immediately; resolves when it is stored on this device, and sends it when possible. Throws `payload_too_large`, `storage_failed` and `unauthenticated`. */
   change: (patch: JsonObject) => Promise<void>
   /** Syncs now; this also happens automatically after each change and reconnection. Never rejects. */
   sync: () => Promise<void>

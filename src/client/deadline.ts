@@ -24,13 +24,13 @@ export type RunCall = <T>(
   work: (deadline: Deadline) => Promise<T>,
 ) => Promise<T>
 
-/** The longest timer delay in ms: with a longer one, a timer fires at once. */
+/** The longest timer delay in ms: with a longer one, a timer fires immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * Fails at once on cancellation or timeout, even while waiting for a retry, a refresh or the storage. Rejects with an
- * ApiError, or a TypeError if `timeout` is invalid.
+ * Fails immediately on cancellation or timeout, even while waiting for a retry, a refresh or the storage. Rejects with
+ * an ApiError, or a TypeError if `timeout` is invalid.
  */
 export function withDeadline<T>(
   { signal, timeout }: { signal?: AbortSignal | undefined; timeout: number },

@@ -41,8 +41,8 @@ export function confirmed<T>(data: T, asOf: Date = new Date()): Kept<T> {
 /** Reads the kept responses. */
 export type KeptFunctions = {
   /**
-   * Returns the kept response at once if there is one, and refreshes it; else waits for the server. A kept subscription
-   * gives access until it ends; setting the device's clock back does not prolong it.
+   * Returns the kept response immediately if there is one, and refreshes it; otherwise waits for the server. A kept
+   * subscription gives access until it ends; setting the device's clock back does not prolong it.
    */
   readKept: <Name extends KeptName>(
     name: Name,
@@ -63,7 +63,7 @@ export const KEPT_NAMES = new Map<string, KeptName>([
 
 export const KEPT_KEY = 'homeport.kept'
 
-/** Removes the kept values of another user. If the storage fails they stay, but no other user sees them. */
+/** Removes another user's kept values. If the storage fails they stay, but no other user sees them. */
 export async function forgetKept(storage: Storage, userId: string | null) {
   const isOwn = async () => (await storage.getItem(KEPT_KEY))?.includes(`"userId":"${userId}"`)
   try {

@@ -4,7 +4,7 @@ import { createPlainTransport, type Send } from './transport.ts'
 
 type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
 
-/** Opens a plain transport if `env` is `test`, else the sealing one, which is loaded at first use. */
+/** Opens a plain transport if `env` is `test`, otherwise the sealing one, which is loaded at first use. */
 export function openTransport(
   { baseUrl, env, pinnedKeys = null }: TransportOptions,
   transmit: Transmit,
@@ -35,6 +35,6 @@ function checkSealing(env: string, pinnedKeys: string[] | null) {
 export function normalizeBaseUrl(baseUrl: string): string {
   if (/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(
-    `baseUrl must be an address such as https://api.example.com, without spaces or a query; it is "${baseUrl}".`,
+    `baseUrl must be a URL such as https://api.example.com, without spaces or a query; it is "${baseUrl}".`,
   )
 }

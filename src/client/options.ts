@@ -4,7 +4,7 @@ import type { Storage } from './storage.ts'
 
 /** The options of `createClient`; only `baseUrl` is required. */
 export type ClientOptions = {
-  /** The server's address, such as `https://api.example.com`. */
+  /** The server's URL, such as `https://api.example.com`. */
   baseUrl: string
   /** `test` (the default) sends plain JSON; any other value, such as `production`, seals payloads. */
   env?: string | null | undefined

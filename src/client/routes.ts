@@ -47,7 +47,7 @@ type AnyCredential<Body> = Body extends { credential: unknown }
   ? Omit<Body, 'credential'> & { credential: PasskeyCredential }
   : Body
 
-/** A route's input and its location: the body, else the query, else none. */
+/** A route's input and its location: the body, otherwise the query; or none. */
 type InputAt<M extends Method, P extends string> =
   Route<M, P> extends { body: infer Body; query: infer Query }
     ? [keyof Body] extends [never]

@@ -84,6 +84,6 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
 }
 
 function noKeys(status: number, cause: unknown): ApiError {
-  const message = 'The server publishes no keys: check that baseUrl is its address, without a path.'
+  const message = 'The server publishes no keys: check that baseUrl is its URL, without a path.'
   return new ApiError({ status, code: 'reply_invalid', message, cause })
 }

@@ -34,7 +34,7 @@ export function isTokenRefused(error: unknown): boolean {
 
 export function sessionEnded(cause: unknown): ApiError {
   const message =
-    "The session on this device has ended, so the account cannot take over the guest's data. Try again to continue without that data."
+    "The session on this device has ended, so the guest's data cannot move to the account. Try again to continue without that data."
   return new ApiError({ status: 401, code: 'session_ended', message, cause })
 }
 

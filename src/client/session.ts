@@ -64,7 +64,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     trackSignIn,
   }
 
-  /** Runs one change of the stored session at a time: each depends on the last, and the storage may be slow. */
+  /** Runs one change to the stored session at a time: each depends on the last, and the storage may be slow. */
   function serialize<T>(change: () => Promise<T>): Promise<T> {
     const result = lastChange.then(change, change)
     lastChange = result

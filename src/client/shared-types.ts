@@ -1,6 +1,6 @@
 /** The options of one call; they override the client's. */
 export type CallOptions = {
-  /** Cancels the call: it fails at once with code `aborted`. */
+  /** Cancels the call: it fails immediately with code `aborted`. */
   signal?: AbortSignal | undefined
   /** Milliseconds until the call fails with code `timeout`; `Infinity` for no limit. For an upload: the longest time without progress, per file. */
   timeout?: number | undefined

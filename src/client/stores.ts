@@ -40,6 +40,6 @@ export type StoreFunctions = {
    * URL's `session_id` with `submitPurchases`.
    */
   startCheckout: (request: CheckoutRequest, options?: CallOptions) => Promise<Checkout>
-  /** Returns the page on which the user changes or cancels a subscription bought by card. Open it at once. */
+  /** Returns the page on which the user changes or cancels a subscription bought by card. Open it immediately. */
   createPortalLink: (request: PortalRequest, options?: CallOptions) => Promise<{ url: string }>
 }

@@ -8,7 +8,7 @@ export type AuthChangeReason =
   | 'account_deleted'
   | 'session_ended'
 
-/** A change of the session, in this tab or another one with the same storage. */
+/** A change to the session, in this tab or another one with the same storage. */
 export type AuthChange = {
   reason: AuthChangeReason
   /** Whether a session is kept on this device now. */
@@ -42,7 +42,7 @@ const MAX_LOCK_WAIT_MS = 10_000
 /** When to read the storage after another tab's message: the change may become visible only later. */
 const READ_DELAYS_MS = [0, 5, 15, 30, 50, 100, 300, 500]
 
-/** Runs in one tab at a time per `name`; at once on platforms without locks: the server handles concurrency too. */
+/** Runs in one tab at a time per `name`; immediately on platforms without locks: the server handles concurrency too. */
 export async function withTabLock<T>(name: string, work: () => Promise<T>): Promise<T> {
   const { locks } = (globalThis as unknown as Platform).navigator ?? {}
   if (!locks) return work()

@@ -52,18 +52,18 @@ export type UserFunctions = {
 
   /** Creates an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`, `session_ended` if the guest's session cannot be refreshed, `token_lost`. */
   register: (account: NewAccount, options?: CallOptions) => Promise<Session>
-  /** Signs in, or returns a challenge if two-factor is on; the account takes over a guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
+  /** Signs in, or returns a challenge if two-factor is on; a guest's data moves to the account. Throws `invalid_credentials`, and `session_ended` as `register` does. */
   login: (credentials: Credentials, options?: CallOptions) => Promise<SignInResult>
   /** Sends a six-digit code by e-mail. Keep `requestToken` until the user has entered the code. */
   requestEmailCode: (account: { email: string }, options?: CallOptions) => Promise<EmailCodeRequest>
-  /** Signs in with the code from the e-mail, on the device that requested it; creates the account if there is none. A guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
+  /** Signs in with the code from the e-mail, on the device that requested it; creates the account if there is none. A guest becomes that account, or the guest's data moves to an existing account. Throws `invalid_credentials`, and `session_ended` as `register` does. */
   signInWithEmailCode: (answer: EmailCodeAnswer, options?: CallOptions) => Promise<SignInResult>
   /** Completes a two-factor sign-in. `code`: from the authenticator app, or a recovery code. Throws `invalid_credentials`. */
   passTwoFactor: (
     answer: { challengeToken: string; code: string },
     options?: CallOptions,
   ) => Promise<Session>
-  /** Signs in with Google, Apple or the server's OpenID Connect provider; a guest becomes that account, or an existing account takes over the guest's data. Throws `unauthenticated`, and `session_ended` as `register` does. */
+  /** Signs in with Google, Apple or the server's OpenID Connect provider; a guest becomes that account, or the guest's data moves to an existing account. Throws `unauthenticated`, and `session_ended` as `register` does. */
   signInSocially: (login: SocialLogin, options?: CallOptions) => Promise<SignInResult>
   /** Signs in without credentials, or returns the current guest. Throws `conflict` if a user is signed in. Any later sign-in keeps the guest's data. */
   startAsGuest: (options?: CallOptions) => Promise<Session>

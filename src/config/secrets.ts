@@ -42,7 +42,7 @@ type SecretFile = {
 const FILES = {
   'access-token.jwk': {
     since: 1,
-    breaks: 'access tokens become invalid at once, and apps refresh them',
+    breaks: 'access tokens become invalid immediately, and apps refresh them',
     isValid: async (content) => areKeyPairs(JSON.parse(content)),
   },
   'refresh-token.key': symmetric(1, 'devices that lost a refresh response must sign in again'),

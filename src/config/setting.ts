@@ -40,7 +40,7 @@ export function setting<T>(
   return { ...options, name, kind, meaning }
 }
 
-/** The address of another API than the provider's, for tests. */
+/** The URL of another API than the provider's, for tests. */
 export function testUrl(name: string, meaning: string) {
   return setting(name, value('a URL', baseUrl), meaning, { isInternal: true })
 }

@@ -13,7 +13,7 @@ export type Me = {
   passkeys: ReplyOf<Operators['passkeys']['list']>
 }
 
-/** `environment`: derived from the server's address. */
+/** `environment`: derived from the server's URL. */
 export type Identity = { appName: string; environment: 'Production' | 'Test' | 'Local' }
 
 export const identity = signal<Identity>({ appName: 'homeport', environment: 'Production' })

@@ -4,12 +4,12 @@ import { decodeSegment, encodeSegment } from '../lib/text/path-segment.ts'
 import { enterVisit, leaveVisit, repeats, returnToVisit } from './visits.ts'
 
 const BASE = '/console'
-/** Matches no screen; used for an address that cannot be decoded. */
+/** Matches no screen; used for a URL that cannot be decoded. */
 const UNREADABLE = ['?']
 
 const address = signal(location.pathname + location.search)
 
-/** The segments of the address after `/console`. */
+/** The segments of the URL after `/console`. */
 export const parts = computed(() =>
   splitPath((address.value.split('?')[0] ?? '').slice(BASE.length)),
 )
@@ -20,7 +20,7 @@ function splitPath(path: string): string[] {
   return tryTo(() => path.split('/').filter(Boolean).map(decodeSegment)) ?? UNREADABLE
 }
 
-/** The filters with these names in the address, as an object and as a query string. */
+/** The filters with these names in the URL, as an object and as a query string. */
 export function readFilters(names: string[]) {
   const nonEmpty = names.flatMap((name): [string, string][] => {
     const value = query.value.get(name)
@@ -60,7 +60,7 @@ export function confirmLeaving(ask: (() => boolean) | null) {
   mayLeave = ask
 }
 
-/** The address with its query encoded as this app encodes it. */
+/** The URL with its query encoded as this app encodes it. */
 function normalize(href: string): string {
   const { pathname, searchParams } = new URL(href, location.origin)
   return `${pathname}?${searchParams}`

@@ -11,7 +11,7 @@ export function watchSetupLinks() {
   })
 }
 
-/** Returns a link's token once, because it removes it from the address. Servers never see the part after #. */
+/** Returns a link's token once, because it removes it from the URL. Servers never see the part after #. */
 export function takeToken(name: 'setup' | 'demo'): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get(name)
   if (token) history.replaceState(null, '', location.pathname + location.search)

@@ -16,7 +16,7 @@ let isReturning = false
 history.scrollRestoration = 'manual'
 history.replaceState(enterVisit(), '')
 
-/** How often the operator has followed a link to the current address, which reloads its data. */
+/** How often the operator has followed a link to the current URL, which reloads its data. */
 export const repeats = signal(0)
 
 /** The pages of lists that the current visit has loaded, by path. */

@@ -219,7 +219,7 @@ test.each([
   'https://',
   'https://a b',
 ])('an invalid baseUrl "%s" is reported immediately', (baseUrl) => {
-  expect(() => createClient({ baseUrl })).toThrow(/baseUrl must be an address such as https/)
+  expect(() => createClient({ baseUrl })).toThrow(/baseUrl must be a URL such as https/)
 })
 
 test('an upload does not time out while it makes progress, but does when it stalls', async () => {

@@ -30,7 +30,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     network.interceptor = { reply: () => new Response('Bad gateway', { status: 502 }) }
     await expect(client.deleteProfile()).rejects.toMatchObject({ status: 502 })
     network.interceptor = {}
-    expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+    expect(await client.deleteProfile()).toEqual({ message: 'The account has been deleted.' })
   })
 
   test('a deletion whose response was lost is confirmed after an attempt that was not sent', async () => {
@@ -45,7 +45,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     const notSent = client.deleteProfile({ timeout: 50 })
     await expect(notSent).rejects.toMatchObject({ status: 0 })
     network.interceptor = {}
-    expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+    expect(await client.deleteProfile()).toEqual({ message: 'The account has been deleted.' })
   })
 
   test('a deletion whose response was lost is confirmed after another call has ended the session', async () => {
@@ -59,7 +59,7 @@ describe.each(BACKENDS)('$name:', ({ open }) => {
     network.interceptor = {}
     await expect(client.readProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
     expect(reasons).toEqual(['signed_in', 'session_ended'])
-    expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+    expect(await client.deleteProfile()).toEqual({ message: 'The account has been deleted.' })
     await client.register({ ...LOGIN, email: 'bob@example.com' })
     await client.logout()
     await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'unauthenticated' })

@@ -103,16 +103,16 @@ browserTest(
       await page.getByLabel('Below version').fill(value === 'first' ? '2' : '3')
     }
     const rules = page
-      .getByRole('list', { name: 'Rules of Support e-mail' })
+      .getByRole('list', { name: 'Rules for Support e-mail' })
       .locator('li > span:first-child')
-    await page.getByRole('button', { name: 'Move rule 2 of Support e-mail up' }).focus()
+    await page.getByRole('button', { name: 'Move rule 2 for Support e-mail up' }).focus()
     await page.keyboard.press('Enter')
     expect(await Promise.all((await rules.all()).map(textOf))).toEqual([
       '1. second@example.com below 3',
       '2. first@example.com below 2',
     ])
     expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(
-      'Edit rule 1 of Support e-mail',
+      'Edit rule 1 for Support e-mail',
     )
     await review(page)
     const dialog = page.getByRole('dialog', { name: 'Publish these changes' })
@@ -120,9 +120,9 @@ browserTest(
       .getByText('Support e-mail, rule 2 never applies, because rule 1 matches first.')
       .waitFor()
     await press(page, 'Cancel')
-    await press(page, 'Edit rule 2 of Support e-mail')
+    await press(page, 'Edit rule 2 for Support e-mail')
     await page.getByRole('textbox', { name: 'Value' }).fill('nowhere')
-    await press(page, 'Close rule 2 of Support e-mail')
+    await press(page, 'Close rule 2 for Support e-mail')
     await review(page)
     await press(page, 'Publish 2 changes')
     const invalid = page
@@ -130,7 +130,7 @@ browserTest(
       .and(page.locator('[aria-invalid=true]'))
     await invalid.waitFor()
     expect(await page.evaluate('document.activeElement.ariaInvalid')).toBe('true')
-    await press(page, 'Remove rule 2 of Support e-mail')
+    await press(page, 'Remove rule 2 for Support e-mail')
     expect(await rules.count()).toBe(1)
     expect(await page.evaluate('document.activeElement.textContent')).toBe(
       'Add rule to Support e-mail',

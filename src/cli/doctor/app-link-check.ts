@@ -49,7 +49,7 @@ async function compare(url: string, content: object): Promise<Finding | null> {
     ? null
     : warning(
         `${url} is not the file of this server`,
-        'Restart the server after a change of the settings. On another host, copy the file from here.',
+        'Restart the server after a change to the settings. On another host, copy the file from here.',
       )
 }
 

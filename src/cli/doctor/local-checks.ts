@@ -166,22 +166,22 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 }
 
-/** Checks whether a web page was refused passkeys. */
+/** Checks whether a web page was not allowed to use passkeys. */
 export function checkPasskeys({ refusedPasskeys }: Pick<ServerState, 'refusedPasskeys'>): Finding {
   // An older server does not report it.
-  if (!refusedPasskeys) return ok('no web page was refused')
+  if (!refusedPasskeys) return ok('no web page was denied the use of passkeys')
   const { origin, accepted } = refusedPasskeys
   return warning(
-    `wrong_origin: pages at ${origin} were refused; accepted: ${accepted.join(', ')}`,
+    `wrong_origin: pages at ${origin} were not allowed to use passkeys; accepted: ${accepted.join(', ')}`,
     'If it is your web app, add it to PASSKEY_ORIGINS and restart.',
   )
 }
 
-/** Checks whether settings have rules that can never match, or plans have durations that cannot be read. */
+/** Checks whether settings have rules that can never match, or plans have invalid durations. */
 export function checkSettings({ settingWarnings }: Pick<ServerState, 'settingWarnings'>): Finding {
   // An older server does not report them.
   const [first, ...others] = settingWarnings ?? []
-  if (first === undefined) return ok('every rule can match, and every plan duration can be read')
+  if (first === undefined) return ok('every rule can match, and every plan duration is valid')
   const count = others.length === 0 ? '' : ` (and ${others.length} more)`
   return warning(
     `${first.replace(/\.$/, '')}${count}`,

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../lib/time/durations.ts'
 import { SERVER_CONDITIONS } from '../../operations/conditions.ts'
 import type { DeliveryRecord } from '../../operations/monitoring.ts'
 import type { Services } from '../../server/services.ts'
-import { type BackupPlace, findBackupPlace, newestBackup } from '../backup/backups.ts'
+import { type BackupLocation, locateBackups, newestBackup } from '../backup/backups.ts'
 import { createBackupState, probeTarget } from '../backup/jobs.ts'
 import { STATE_TIMEOUT_MS, sendToServer } from '../server/command-socket.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
@@ -36,9 +36,9 @@ const OLD_BACKUP_MS = SERVER_CONDITIONS['backup-old'].limit.above * HOUR_MS
 
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {
   const { backupSchedule } = config
-  const place = findBackupPlace(config)
-  const isStore = typeof place !== 'string'
-  const storeProblem = isStore ? await probeTarget(place) : null
+  const location = locateBackups(config)
+  const isStore = typeof location !== 'string'
+  const storeProblem = isStore ? await probeTarget(location) : null
   if (storeProblem !== null) {
     return failed(
       `backups fail: ${storeProblem}`,
@@ -68,8 +68,8 @@ export async function checkBackup(config: Config, server: ServerState | null): P
   const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP_MS
   if (isOld) return warning(text, 'Over two days old: run "homeport backup".')
   const risks = [
-    ...((await isOnSameDisk(config, place)) ? ['on the same disk as DATA_DIR'] : []),
-    ...(isStore && !isSecureInTransit(new URL(place.endpoint)) ? ['sent over http'] : []),
+    ...((await isOnSameDisk(config, location)) ? ['on the same disk as DATA_DIR'] : []),
+    ...(isStore && !isSecureInTransit(new URL(location.endpoint)) ? ['sent over http'] : []),
     ...(newest.path.endsWith('.age') ? [] : ['not encrypted']),
   ]
   if (risks.length === 0) return ok(text)
@@ -82,9 +82,9 @@ export async function checkBackup(config: Config, server: ServerState | null): P
 }
 
 /** Whether the newest backup would be lost with the disk that holds the data. */
-async function isOnSameDisk(config: Config, place: BackupPlace): Promise<boolean> {
-  if (typeof place !== 'string' || config.databaseUrl !== null) return false
-  const [data, backups] = await Promise.all([config.dataDir, place].map((path) => stat(path)))
+async function isOnSameDisk(config: Config, location: BackupLocation): Promise<boolean> {
+  if (typeof location !== 'string' || config.databaseUrl !== null) return false
+  const [data, backups] = await Promise.all([config.dataDir, location].map((path) => stat(path)))
   return data?.dev === backups?.dev
 }
 
@@ -116,6 +116,6 @@ export function checkWebhooks({ failedWebhooks }: ServerState): Finding {
   if (hosts.length === 0) return ok('no endpoint is disabled because of failures')
   return warning(
     `disabled because of failures: ${hosts.join(', ')}`,
-    'Repair the receiver, then run "homeport webhooks test" and "homeport webhooks enable"; "homeport webhooks list" prints the ids.',
+    'Fix the receiver, then run "homeport webhooks test" and "homeport webhooks enable"; "homeport webhooks list" prints the ids.',
   )
 }

@@ -13,6 +13,6 @@ export function openInBrowser(url: string) {
       detached: true,
     }).unref()
   } catch {
-    // The banner shows the address.
+    // The banner shows the URL.
   }
 }

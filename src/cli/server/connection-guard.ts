@@ -17,7 +17,7 @@ const INTERVAL_MS = 100
 const BUSY_INTERVAL_MS = 20
 /** Descriptors reserved for our own files: a fraction of the limit, within bounds. */
 const RESERVE = { divisor: 8, min: 32, max: 1024 }
-/** One address may hold a quarter of the connections. */
+/** One IP address may hold a quarter of the connections. */
 const ADDRESS_DIVISOR = 4
 /** We close at most a quarter of the allowed connections at once. */
 const CLOSE_DIVISOR = 4
@@ -31,7 +31,7 @@ const WARN_INTERVAL_MS = 60_000
 
 /**
  * Without a free descriptor, the runtime retries accepting in a loop and answers nothing. Closes connections beyond an
- * address's share first, then the longest idle, then stalled ones; when all are busy, new ones wait.
+ * IP address's share first, then the longest idle, then stalled ones; when all are busy, new ones wait.
  */
 export function guardConnections({ ports, setAccepting, trustedProxies, log }: GuardDeps) {
   const limit = openFilesLimit()
@@ -59,7 +59,7 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
     const share = Math.floor(connections.length / ADDRESS_DIVISOR)
     const groups = groupConnections(connections).filter(({ length }) => length > share)
     const excess = groups.flatMap((group) => {
-      // Busy ones too: an address may hold connections with requests that never end.
+      // Busy ones too: an IP address may hold connections with requests that never end.
       const idleFirst = [...longestIdleFirst(group.filter(isIdle)), ...longestIdleFirst(group)]
       return [...new Set(idleFirst)].slice(0, group.length - share)
     })
@@ -79,7 +79,7 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
     return Array.from({ length: count }, (_, at) => first + at)
   }
 
-  /** The connections of each address, without those of trusted proxies. */
+  /** The connections of each IP address, without those of trusted proxies. */
   function groupConnections(connections: Connection[]): Connection[][] {
     const groups = Map.groupBy(connections, ({ peer }) => toKey(peer))
     groups.delete(null)

@@ -30,7 +30,7 @@ import { serveCommands } from './command-socket.ts'
 import { createListener } from './listener.ts'
 import { hasBanner } from './server-log.ts'
 
-/** After these faults the server stops writing. */
+/** After these errors the server stops writing. */
 const STORAGE_ERRORS = new Map([
   ['disk', 'the disk lost data that was written: check it, for example with "dmesg"'],
   ['damage', 'the database is damaged: restore it from a backup'],
@@ -168,7 +168,7 @@ export async function runServer(
   }
   const storageError = STORAGE_ERRORS.get(reason)
   if (storageError !== undefined) log.fatal(storageError)
-  // Changes are refused at once. Waiting comes last: the disk may not respond.
+  // Changes are refused immediately. Waiting comes last: the disk may not respond.
   const stopped = storageError === undefined ? null : services.db.stopWriting(storageError)
   await notifier.stopping()
   await stopped

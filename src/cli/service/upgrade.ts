@@ -145,7 +145,7 @@ async function restartIfRunning(config: Config): Promise<string | null> {
   )
 }
 
-/** A hint to restart the server of another user, which root cannot ask. Empty if this user or systemd runs the server. */
+/** A hint to restart another user's server, which root cannot ask. Empty if this user or systemd runs the server. */
 function describeOther({ dataDir }: Config): string {
   if (isService() || !existsSync(dataDir)) return ''
   const { uid } = statSync(dataDir)

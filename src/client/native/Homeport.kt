@@ -41,7 +41,7 @@ class HomeportError(
     data class Detail(val path: String, val message: String)
 }
 
-/** Cancels the calls of a client from [Homeport.with]: they fail at once with `aborted`. */
+/** Cancels the calls of a client from [Homeport.with]: they fail immediately with `aborted`. */
 class Cancellation {
     private val listeners = CopyOnWriteArraySet<() -> Unit>()
     @Volatile var isCancelled = false
@@ -63,7 +63,7 @@ class InstalledApp(
 )
 /** Why the session changed. [SESSION_ENDED]: the server has ended it. */
 enum class AuthChangeReason { SIGNED_IN, REFRESHED, SIGNED_OUT, ACCOUNT_DELETED, SESSION_ENDED }
-/** A change of the session. [userId]: the user who is signed in now. */
+/** A change to the session. [userId]: the user who is signed in now. */
 data class AuthChange(val reason: AuthChangeReason, val isSignedIn: Boolean, val userId: String?)
 /** What has changed: `subscription`, `profile`, `data` or `settings`; newer servers may send other kinds. */
 data class Change(val kind: String)
@@ -176,7 +176,7 @@ class Homeport private constructor(
         val account = NewAccount(trimmed(email), password, name, invitation).toJson()
         return signIn("/api/auth/register/v1", account, keepsGuestId = true).session()
     }
-    /** Signs in; the account takes over a guest's data. Throws `invalid_credentials`, `session_ended`. */
+    /** Signs in; a guest's data moves to the account. Throws `invalid_credentials`, `session_ended`. */
     suspend fun login(email: String, password: String): SignInResult =
         signIn("/api/auth/login/v1", Credentials(trimmed(email), password).toJson(), Sender.GUEST)
     /** Completes a two-factor sign-in with an authenticator or recovery code. Throws `invalid_credentials`. */
@@ -208,7 +208,7 @@ class Homeport private constructor(
         message ?: "Signed out on this device."
     }
 
-    /** Whose token a sign-in sends, so that the account takes over the guest's data. */
+    /** Whose token a sign-in sends, so that the guest's data moves to the account. */
     private enum class Sender { NONE, GUEST, ANYONE }
 
     /** [keepsGuestId]: another id means that an intermediary removed the guest's token. */
@@ -288,7 +288,7 @@ class Homeport private constructor(
     suspend fun deleteProfile(): DeletedAccount = core.loop.enter {
         val before = core.session.read()
         val earlier = core.session.deletion
-        if (before == null && earlier == DELETION_CONFIRMED) return@enter DeletedAccount("The account is deleted.")
+        if (before == null && earlier == DELETION_CONFIRMED) return@enter DeletedAccount("The account has been deleted.")
         try {
             val reply = run { deadline -> core.withToken { token -> sendDeletion(token, earlier, deadline) } }
             if (core.session.read()?.userId == before?.userId) core.session.forget(AuthChangeReason.ACCOUNT_DELETED)
@@ -297,7 +297,7 @@ class Homeport private constructor(
         } catch (error: HomeportError) {
             // The account was deleted if the last response was lost, unless the session was refreshed in between.
             if (before == null || before.accessToken != earlier || !error.isSessionEnded) throw error
-            DeletedAccount("The account is deleted.")
+            DeletedAccount("The account has been deleted.")
         }
     }
     private suspend fun sendDeletion(token: String, earlier: String?, deadline: Deadline): Envelope = try {
@@ -381,7 +381,7 @@ class Homeport private constructor(
     /** Returns the frequently asked questions. */
     suspend fun readFaqs(lang: String? = null): List<Faq> = read(KeptValue.faqs, lang)
     /**
-     * Returns the kept response at once if there is one, and refreshes it; else waits for the server. A kept
+     * Returns the kept response immediately if there is one, and refreshes it; otherwise waits for the server. A kept
      * subscription gives access until it ends, even if the device's clock is set back. Throws like the function that
      * reads the value.
      */
@@ -465,7 +465,7 @@ class Homeport private constructor(
             .one { Subscription.from(it) }
     /** Returns every limit of the user's plan, and how much of it is used in the current period. */
     suspend fun readUsage(): List<LimitUsage> = user("get", "/api/user/usage/v1").many { LimitUsage.from(it) }
-    /** Submits purchases at once. [takeOver] also moves purchases of another user: ask the user first. */
+    /** Submits purchases immediately. [takeOver] also moves another user's purchases: ask the user first. */
     suspend fun submitPurchases(
         purchases: List<SubmittedPurchase>, takeOver: Boolean? = null, environment: String? = null,
     ): SubmittedPurchases {
@@ -656,7 +656,7 @@ internal class Core(
 
     init {
         require(Regex("https?://[^\\s/?#@]+(/[^\\s?#]*)?", RegexOption.IGNORE_CASE).matches(baseUrl)) {
-            "baseUrl must be an address such as https://api.example.com, without spaces or a query; it is \"$baseUrl\"."
+            "baseUrl must be a URL such as https://api.example.com, without spaces or a query; it is \"$baseUrl\"."
         }
         val word = env?.takeUnless { it in setOf("", "null", "undefined") } ?: "test"
         require(word != "test" || pinnedKeys == null) { "pinnedKeys has no effect without an env that seals." }
@@ -820,7 +820,7 @@ internal class Deadline(val timeoutMs: Long, private val loop: Loop, private val
     }
 }
 
-/** Fails at once on cancellation or timeout, even while waiting for a retry, a refresh or the storage. */
+/** Fails immediately on cancellation or timeout, even while waiting for a retry, a refresh or the storage. */
 private suspend fun <T> withDeadline(
     loop: Loop, cancellation: Cancellation?, timeoutMs: Long, work: suspend (Deadline) -> T,
 ): T {
@@ -1233,7 +1233,7 @@ internal class Sealer(private val env: String, private val pinnedKeys: List<Stri
     }
 
     private fun noKeys(status: Int) = HomeportError(
-        status, "reply_invalid", "The server publishes no keys: check that baseUrl is its address, without a path.",
+        status, "reply_invalid", "The server publishes no keys: check that baseUrl is its URL, without a path.",
     )
 }
 
@@ -1361,7 +1361,7 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
         return Kept(data, true, asOf(entry)) { core.loop.enter { refreshed.await() } }
     }
 
-    /** Removes the kept values of another user. If the storage fails they stay, but no other user sees them. */
+    /** Removes another user's kept values. If the storage fails they stay, but no other user sees them. */
     suspend fun forgetOthers(userId: String?) {
         attempt { if (userId == null || slot.read()?.contains("\"userId\":\"$userId\"") != true) slot.clear() }
     }

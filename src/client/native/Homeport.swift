@@ -43,7 +43,7 @@ public final class Homeport {
     /// Creates a client for one server. An app needs one, which all its screens share. It continues the session in
     /// `storage`. An invalid `baseUrl`, or `pinnedKeys` without sealing, stops the program.
     /// - Parameters:
-    ///   - baseUrl: The server's address, such as `https://api.example.com`.
+    ///   - baseUrl: The server's URL, such as `https://api.example.com`.
     ///   - app: The installed app, for settings that depend on it.
     ///   - env: `test` sends plain JSON; any other value, such as `production`, seals payloads.
     ///   - pinnedKeys: Thumbprints of the server keys to trust, as `homeport keys list` prints them.
@@ -229,7 +229,7 @@ public enum AuthChangeReason: String, Sendable {
     case sessionEnded = "session_ended"
 }
 
-/// A change of the session.
+/// A change to the session.
 public struct AuthChange: Equatable, Sendable {
     public var reason: AuthChangeReason
     /// Whether a session is kept on this device now.
@@ -262,7 +262,7 @@ extension Homeport {
         return try await signInWithGuest("/api/auth/register/v1", account, keepsGuestId: true).asSession()
     }
 
-    /// Signs in, or returns a challenge if two-factor is on; the account takes over a guest's data. Throws
+    /// Signs in, or returns a challenge if two-factor is on; a guest's data moves to the account. Throws
     /// `invalid_credentials`, and `session_ended` as `register` does.
     public func login(email: String, password: String) async throws -> SignInResult {
         let credentials = Credentials(email: trimmed(email), password: password)
@@ -279,8 +279,8 @@ extension Homeport {
         }.asSession()
     }
 
-    /// Signs in with Google, Apple or the server's OpenID Connect provider; a guest becomes that account, or an
-    /// existing account takes over the guest's data. Throws `unauthenticated`, and `session_ended` as `register` does.
+    /// Signs in with Google, Apple or the server's OpenID Connect provider; a guest becomes that account, or the
+    /// guest's data moves to an existing account. Throws `unauthenticated`, and `session_ended` as `register` does.
     public func signInSocially(_ login: SocialLogin) async throws -> SignInResult {
         try await signInWithGuest("/api/auth/social/v1", login)
     }
@@ -291,7 +291,7 @@ extension Homeport {
     }
 
     /// Signs in with the code from the e-mail, on the device that requested it; creates the account if there is none.
-    /// A guest becomes that account, or an existing account takes over the guest's data. Throws `invalid_credentials`,
+    /// A guest becomes that account, or the guest's data moves to an existing account. Throws `invalid_credentials`,
     /// and `session_ended` as `register` does.
     public func signInWithEmailCode(
         requestToken: String, code: String, name: String? = nil
@@ -305,8 +305,8 @@ extension Homeport {
         try await withoutToken("POST", "\(passkeyPath)/sign_in/options", as: JSONValue.self).text()
     }
 
-    /// Signs in with a passkey, without a second step; the account takes over a guest's data. `credential`: JSON, as
-    /// the browser's `credential.toJSON()`. Throws `invalid_credentials`, and `session_ended` as `register` does.
+    /// Signs in with a passkey; no two-factor code is needed. A guest's data moves to the account. `credential`: JSON,
+    /// as the browser's `credential.toJSON()`. Throws `invalid_credentials`, and `session_ended` as `register` does.
     @discardableResult public func signInWithPasskey(credential: String) async throws -> Session {
         let login = ["credential": try JSONValue(text: credential)]
         return try await signInWithGuest("\(passkeyPath)/sign_in", login, guestsOnly: true).asSession()
@@ -341,7 +341,7 @@ extension Homeport {
         return reply ?? Message(message: "Signed out on this device.")
     }
 
-    /// Sends the guest's token, so that the account takes over the guest's data. Tests the token first: if an
+    /// Sends the guest's token, so that the guest's data moves to the account. Tests the token first: if an
     /// intermediary removed it, the server would create a new account. `guestsOnly`: sends no signed-in user's token.
     /// `keepsGuestId`: a session with another id means that an intermediary removed the token.
     private func signInWithGuest(
@@ -364,7 +364,7 @@ extension Homeport {
             }
         } catch {
             guard try isSessionEnded(error) && session.read() == nil else { throw error }
-            let message = "The session on this device has ended, so the account cannot take over the guest's data. "
+            let message = "The session on this device has ended, so the guest's data cannot move to the account. "
                 + "Try again to continue without that data."
             throw HomeportError(status: 401, code: "session_ended", message: message, cause: error)
         }
@@ -463,16 +463,16 @@ extension Homeport {
     /// Returns the user's passkeys, oldest first.
     public func listPasskeys() async throws -> [Passkey] { try await asUser("GET", passkeyPath) }
 
-    /// Returns the options for creating a passkey, as JSON. Throws `recent_sign_in_required` without the password, ten
-    /// minutes after the sign-in, `invalid_credentials` for a wrong one, and `two_factor_required` without a code if
-    /// two-factor is on.
+    /// Returns the options for creating a passkey, as JSON. Throws `recent_sign_in_required` if no password is given
+    /// and the sign-in is more than ten minutes old, `invalid_credentials` if the password is wrong, and
+    /// `two_factor_required` without a code if two-factor is on.
     public func startPasskeyRegistration(password: String? = nil, code: String? = nil) async throws -> String {
         let proof = fields(["password": password, "code": code])
         return try await asUser("POST", "\(passkeyPath)/options", json: proof, as: JSONValue.self).text()
     }
 
-    /// Adds a passkey; a guest becomes an account that signs in with it. `credential`: JSON, as the browser's
-    /// `credential.toJSON()`. Throws `invalid_credentials`, `conflict` if there are too many.
+    /// Adds a passkey, and turns a guest into an account with this passkey. `credential`: JSON, as the browser's
+    /// `credential.toJSON()`. Throws `invalid_credentials`, or `conflict` if the user has too many passkeys.
     @discardableResult public func addPasskey(credential: String, name: String? = nil) async throws -> Passkey {
         var passkey = ["credential": try JSONValue(text: credential)]
         passkey["name"] = name.map { .string($0) }
@@ -588,7 +588,7 @@ extension Homeport {
         // was refreshed in between.
         let before = try session.read()
         let earlier = session.deletion
-        let deleted = DeletedAccount(message: "The account is deleted.")
+        let deleted = DeletedAccount(message: "The account has been deleted.")
         if before == nil && earlier == .refused { return deleted }
         do {
             let reply: DeletedAccount = try await perform { deadline in
@@ -694,7 +694,7 @@ extension Homeport {
         try await withoutToken("GET", faqsPath, query: ["lang": lang])
     }
 
-    /// Returns the kept response at once if there is one, and refreshes it; else waits for the server. A kept
+    /// Returns the kept response immediately if there is one, and refreshes it; otherwise waits for the server. A kept
     /// subscription gives access until it ends; setting the device's clock back does not prolong it.
     public func readKept<Value>(_ name: KeptName<Value>, lang: String? = nil) async throws -> Kept<Value> {
         let refresh: @HomeportActor @Sendable () async throws -> Kept<Value> = {
@@ -904,8 +904,8 @@ extension Homeport {
     /// Returns every limit of the user's plan, and how much of it is used in the current period.
     public func readUsage() async throws -> [LimitUsage] { try await asUser("GET", "/api/user/usage/v1") }
 
-    /// Submits purchases at once, for example when the user restores them. `takeOver` also moves purchases that belong
-    /// to another user: ask the user first. See `queuePurchase` for purchases that must not be lost.
+    /// Submits purchases immediately, for example when the user restores them. `takeOver` also moves purchases that
+    /// belong to another user: ask the user first. See `queuePurchase` for purchases that must not be lost.
     @discardableResult public func submitPurchases(
         _ purchases: [SubmittedPurchase], takeOver: Bool? = nil, environment: String? = nil
     ) async throws -> SubmittedPurchases {
@@ -923,7 +923,7 @@ extension Homeport {
         try await asUser("POST", "/api/user/checkout/v1", json: request)
     }
 
-    /// Returns the page on which the user changes or cancels a subscription bought by card. Open it at once.
+    /// Returns the page on which the user changes or cancels a subscription bought by card. Open it immediately.
     public func createPortalLink(_ request: PortalRequest) async throws -> PortalLink {
         try await asUser("POST", "/api/user/billing_portal/v1", json: request)
     }
@@ -1134,7 +1134,7 @@ private final class SessionKeeper {
         return kept
     }
 
-    /// Removes the kept values of another user. If the storage fails they stay, but no other user sees them.
+    /// Removes another user's kept values. If the storage fails they stay, but no other user sees them.
     private func announce(_ reason: AuthChangeReason, userId: String?) {
         let isOwn = userId.map { id in (try? keptSlot.read())?.contains("\"userId\":\"\(id)\"") ?? false } ?? false
         if !isOwn { try? keptSlot.clear() }
@@ -1374,7 +1374,7 @@ private struct ContextHeaders: Sendable {
 /// A mistake in the configuration stops the program.
 private func normalizeBaseUrl(_ baseUrl: String) -> String {
     let isAddress = baseUrl.range(of: #"^(?i)https?://[^\s/?#@]+(/[^\s?#]*)?$"#, options: .regularExpression) != nil
-    precondition(isAddress, "baseUrl must be an address such as https://api.example.com; it is \"\(baseUrl)\".")
+    precondition(isAddress, "baseUrl must be a URL such as https://api.example.com; it is \"\(baseUrl)\".")
     return baseUrl.replacingOccurrences(of: "/+$", with: "", options: .regularExpression)
 }
 
@@ -1590,7 +1590,7 @@ private final class Runner {
 
     func now() -> Double { platform.now() }
 
-    /// Fails at once on cancellation or timeout, even while waiting for a retry, a refresh or another call.
+    /// Fails immediately on cancellation or timeout, even while waiting for a retry, a refresh or another call.
     func run<T: Sendable>(
         timeout: Double?, _ work: @escaping @HomeportActor @Sendable (Deadline) async throws -> T
     ) async throws -> T {
@@ -1867,7 +1867,7 @@ private final class SealedTransport {
         let url = "\(baseUrl)/.well-known/jwks.json?at=\(UInt64(max(0, runner.now())))"
         let reply = try await runner.transmit(HomeportRequest(url: url), nil, deadline)
         func noKeys(_ cause: Error) -> HomeportError {
-            let message = "The server publishes no keys: check that baseUrl is its address, without a path."
+            let message = "The server publishes no keys: check that baseUrl is its URL, without a path."
             return HomeportError(status: reply.status, code: "reply_invalid", message: message, cause: cause)
         }
         do {

@@ -293,9 +293,9 @@ data class CheckoutRequest(
 
 /** A version counter per kind of content: read the content again when its counter increases. */
 data class ContentVersions(
-    /** Increases with every edit of the settings. */
+    /** Increases with every edit to the settings. */
     val appSetting: Long,
-    /** Increases with every edit of the FAQs. */
+    /** Increases with every edit to the FAQs. */
     val faqs: Long,
 ) {
     fun toJson(): JSONObject = JSONObject()
@@ -906,7 +906,7 @@ data class PurchaseResult(
     val outcome: String,
     /** Why it is refused: `purchase_of_another`, `purchase_invalid`, `purchase_of_other_app`, `purchase_gone`, `sandbox_ignored`, `store_not_set_up`. Later versions may add others. */
     val code: String? = null,
-    /** From when `takeOver` can move a purchase of another user; null: never. */
+    /** When `takeOver` can first move another user’s purchase; null: never. */
     val canTakeOverAt: Instant? = null,
     /** The id of the transaction at the store. */
     val transactionId: String? = null,
@@ -1080,7 +1080,7 @@ data class Subscription(
     val entitlements: List<Entitlement>,
     /** The purchases, best first. */
     val subscriptions: List<SubscriptionLine>,
-    /** The plan of the best active purchase, else the plan `free`, else null. */
+    /** The plan of the best active purchase; without one, the plan `free`, or null if there is none. */
     val plan: PricingPlan? = null,
     /** The limits of the plan; null if there is no plan. */
     val limits: PlanLimits? = null,
@@ -1184,9 +1184,9 @@ data class SubscriptionLine(
 
 /** The first step is done; a code is needed. */
 data class TwoFactorChallenge(
-    /** Valid for the second step only. */
+    /** Valid for this sign-in only. */
     val challengeToken: String,
-    /** The methods that the second step accepts. */
+    /** The accepted two-factor methods. */
     val methods: List<String>,
     /** Seconds until the challenge expires. */
     val expiresIn: Long,
@@ -1336,7 +1336,7 @@ data class UserProfile(
     data class TwoFactor(
         /** Whether two-factor authentication is on. */
         val enabled: Boolean,
-        /** The methods that the second step accepts; empty while it is off. */
+        /** The accepted two-factor methods; empty while two-factor is off. */
         val methods: List<String>,
         /** Recovery codes not used yet. */
         val recoveryCodesLeft: Long,

@@ -304,9 +304,9 @@ public struct CheckoutRequest: Codable, Equatable, Sendable {
 
 /// A version counter per kind of content: read the content again when its counter increases.
 public struct ContentVersions: Codable, Equatable, Sendable {
-    /// Increases with every edit of the settings.
+    /// Increases with every edit to the settings.
     public var appSetting: Int
-    /// Increases with every edit of the FAQs.
+    /// Increases with every edit to the FAQs.
     public var faqs: Int
 
     public init(appSetting: Int, faqs: Int) {
@@ -865,7 +865,7 @@ public struct PurchaseResult: Codable, Equatable, Sendable {
     public var outcome: String
     /// Why it is refused: `purchase_of_another`, `purchase_invalid`, `purchase_of_other_app`, `purchase_gone`, `sandbox_ignored`, `store_not_set_up`. Later versions may add others.
     public var code: String?
-    /// From when `takeOver` can move a purchase of another user; nil: never.
+    /// When `takeOver` can first move another user’s purchase; nil: never.
     public var canTakeOverAt: Date?
     /// The id of the transaction at the store.
     public var transactionId: String?
@@ -1029,7 +1029,7 @@ public struct Subscription: Codable, Equatable, Sendable {
     public var entitlements: [Entitlement]
     /// The purchases, best first.
     public var subscriptions: [SubscriptionLine]
-    /// The plan of the best active purchase, else the plan `free`, else nil.
+    /// The plan of the best active purchase; without one, the plan `free`, or nil if there is none.
     public var plan: PricingPlan?
     /// The limits of the plan; nil if there is no plan.
     public var limits: PlanLimits?
@@ -1127,9 +1127,9 @@ public struct SubscriptionLine: Codable, Equatable, Sendable {
 
 /// The first step is done; a code is needed.
 public struct TwoFactorChallenge: Codable, Equatable, Sendable, CustomStringConvertible {
-    /// Valid for the second step only.
+    /// Valid for this sign-in only.
     public var challengeToken: String
-    /// The methods that the second step accepts.
+    /// The accepted two-factor methods.
     public var methods: [String]
     /// Seconds until the challenge expires.
     public var expiresIn: Int
@@ -1266,7 +1266,7 @@ public struct UserProfile: Codable, Equatable, Sendable {
     public struct TwoFactor: Codable, Equatable, Sendable {
         /// Whether two-factor authentication is on.
         public var enabled: Bool
-        /// The methods that the second step accepts; empty while it is off.
+        /// The accepted two-factor methods; empty while two-factor is off.
         public var methods: [String]
         /// Recovery codes not used yet.
         public var recoveryCodesLeft: Int

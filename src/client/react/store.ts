@@ -59,7 +59,7 @@ export type Store = {
   followChanges: () => () => void
 }
 
-/** The longest timer delay: with a longer one, a timer fires at once. */
+/** The longest timer delay: with a longer one, a timer fires immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 const stores = new WeakMap<Client, Store>()

@@ -88,7 +88,7 @@ export type FakeServer = {
   lastCode: (email: string) => string
   /** The newest `token` of a link that an address has received. Throws if there is none. */
   lastToken: (email: string) => string
-  /** The requests of the app, oldest first. */
+  /** The app's requests, oldest first. */
   requests: SentRequest[]
 }
 

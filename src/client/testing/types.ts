@@ -15,7 +15,7 @@ export type Content = {
 }
 
 export type FakeServerOptions = Content & {
-  /** The address of the fake server; `https://fake.homeport.test` by default. */
+  /** The URL of the fake server; `https://fake.homeport.test` by default. */
   url?: string
   /** The initial time of the virtual clock; the real time by default. */
   now?: Date | string | number

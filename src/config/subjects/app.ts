@@ -34,7 +34,7 @@ export const appSettings = {
       'an address such as ops@example.com',
       (given) => parseMailbox(trimAddress(given)) ?? undefined,
     ),
-    'the operators’ address for alerts',
+    'the operators’ e-mail address for alerts',
     { page: 'monitoring.md#alerts' },
   ),
   tokenIssuer: setting('TOKEN_ISSUER', text('a name or URL'), 'the issuer of access tokens', {

@@ -22,7 +22,7 @@ export const billingSettings = {
   rcApiUrl: setting(
     'RC_API_URL',
     value(EXTERNAL_URL, baseUrl, 'https://api.revenuecat.com'),
-    'another address of that API',
+    'another URL of that API',
     { shown: 'RevenueCat’s' },
   ),
   billingSandbox: setting(

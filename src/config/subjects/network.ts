@@ -11,7 +11,7 @@ import {
 
 export const EXTERNAL_URL = 'an https URL (http on loopback)'
 export const ORIGIN = 'an http or https URL without a path'
-export const NETWORKS = 'addresses or networks'
+export const NETWORKS = 'IP addresses or networks'
 export const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 
 export const networkSettings = {
@@ -36,7 +36,7 @@ export const networkSettings = {
     'the public URL: the base of file URLs and of links in e-mails',
     {
       shown:
-        'the first of `TLS_DOMAINS`; else file URLs use the request’s host, and links point to localhost',
+        'the first of `TLS_DOMAINS`; without it, file URLs use the request’s host, and links point to localhost',
     },
   ),
   trustedProxies: setting(

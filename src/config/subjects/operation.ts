@@ -38,8 +38,8 @@ export const operationSettings = {
   webhooksAllowPrivate: setting(
     'WEBHOOKS_ALLOW_PRIVATE',
     flag(false),
-    '`on` lets outgoing webhooks go to private addresses and over http',
-    { page: 'webhooks.md#where-requests-may-go' },
+    '`on` lets outgoing webhooks go to private IP addresses and over http',
+    { page: 'webhooks.md#allowed-urls' },
   ),
   metricsToken: setting(
     'METRICS_TOKEN',
@@ -92,7 +92,7 @@ export const logSettings = {
     'LOG_FORMAT',
     choice(['json', 'text']),
     'readable lines (`text`), or one JSON object per line (`json`)',
-    { shown: '`text` on a terminal, else `json`' },
+    { shown: '`text` on a terminal, otherwise `json`' },
   ),
   logFile: setting(
     'LOG_FILE',

@@ -29,7 +29,7 @@ export const ratesSettings = {
       const urls = given.split(URL_SEPARATOR).map(externalUrl)
       return urls.includes(undefined) ? undefined : urls.join(',')
     }),
-    'another address, or one for each provider, separated by commas',
+    'another URL, or one for each provider, separated by commas',
     { shown: 'the provider’s' },
   ),
   ratesApiKey: setting('RATES_API_KEY', text('a key'), 'the key for Open Exchange Rates'),
@@ -44,7 +44,7 @@ export const ratesSettings = {
   ),
 }
 
-/** The providers in order, each with its configured address, if there is one; none when refreshing is off. */
+/** The providers in order, each with its configured URL, if there is one; none when refreshing is off. */
 export function rateSources(config: { ratesProvider: string; ratesUrl: string | null }) {
   const { ratesProvider, ratesUrl } = config
   const names = ratesProvider === 'off' ? [] : (ratesProvider.split(',') as RatesProvider[])

@@ -55,7 +55,7 @@ function alignRows(base: Tree[], mine: Tree[], theirs: Tree[]): Row[] {
   return [...known, ...added, ...addedByThem.map((item): Row => ({ theirs: item }))]
 }
 
-/** Matches items by their code or question, and an edited question by its answer, else by its position. */
+/** Matches items by their code or question, and an edited question by its answer, otherwise by its position. */
 function counterparts(base: Tree[], list: Tree[]): Map<Tree, Tree> {
   const found = new Map<Tree, Tree>()
   const taken = new Set<Tree>()

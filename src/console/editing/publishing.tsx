@@ -22,7 +22,7 @@ type Edition<T> = Version<T> & { schema: Schema }
 
 type Newest<T> = { author: string; edition: Edition<T> }
 
-/** An edit of a version, with the note that will be published. */
+/** An edit to a version, with the note that will be published. */
 type Edit<T> = { base: Version<T>; content: T; note: string }
 
 type EditorProps<T> = { draft: T; setDraft: (draft: T) => void; schema: Schema }

@@ -26,8 +26,8 @@ export function RulesEditor({ label, path, rules, defaultValue, onChange }: Rule
       onChange={onChange}
       path={path}
       class={hasRules ? 'rules' : ''}
-      label={`Rules of ${label}`}
-      nameOf={(_, at) => `rule ${at + 1} of ${label}`}
+      label={`Rules for ${label}`}
+      nameOf={(_, at) => `rule ${at + 1} for ${label}`}
       summaryOf={(rule, at) => (
         <span>
           {at + 1}. <strong>{formatValue(rule.value)}</strong> {describeConditions(rule)}
@@ -54,7 +54,7 @@ export function RulesEditor({ label, path, rules, defaultValue, onChange }: Rule
         <button
           type="button"
           class="danger"
-          aria-label={`Remove rule ${at + 1} of ${label}`}
+          aria-label={`Remove rule ${at + 1} for ${label}`}
           onClick={remove}
         >
           Remove rule

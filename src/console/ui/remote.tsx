@@ -141,7 +141,7 @@ export function usePages<T, Row extends { id: string } | { key: string }>(
   const latest = useRef({ path, rows })
   latest.current = { path, rows }
   const end = hasRest ? (longer?.next ?? null) : (first.data?.next ?? null)
-  // After a change of the filter, the old list's total and next page no longer apply.
+  // After a filter change, the old list's total and next page no longer apply.
   const next = first.isStale ? null : end
   const total = first.isStale ? null : (first.data?.total ?? (next === null ? rows.length : null))
   useEffect(() => {

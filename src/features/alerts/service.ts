@@ -134,7 +134,7 @@ export function createAlerts(deps: AlertsDeps) {
     const alert = { rule: name, title, severity, value, threshold: limit, unit }
     await announce(tx, firedAt === null ? 'alert.resolved' : 'alert.fired', alert)
     const measured = value === null || unit === '' ? '' : ` (${formatValue(value)} ${unit})`
-    if (firedAt === null) await alertOperators(tx, `Resolved: ${title}`, 'The alert is resolved.')
+    if (firedAt === null) await alertOperators(tx, `Resolved: ${title}`, 'The alert has ended.')
     else await alertOperators(tx, `${title}${measured}`, `${advice} Rule: ${name}.`)
   }
 

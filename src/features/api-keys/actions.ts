@@ -36,7 +36,7 @@ const create = defineAction({
       ['--expires <days>', 'when it expires, such as 90d (default: never)'],
       [
         '--network <networks>',
-        'the only addresses or networks that may use it, such as 10.0.0.0/8',
+        'the only IP addresses or networks that may use it, such as 10.0.0.0/8',
         'list',
       ],
       ['--requests-per-minute <count>', 'refuse more requests in a minute (default: no limit)'],

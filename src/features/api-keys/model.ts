@@ -7,7 +7,7 @@ const MEANINGS: Record<Scope, string> = {
   'users:write': 'creates, changes, signs out and deletes users; writes server data',
   'subscriptions:read': 'reads what users have paid for',
   'subscriptions:write': 'grants and revokes access',
-  'files:read': 'lists users’ files, with addresses that open them',
+  'files:read': 'lists users’ files, with download URLs',
   'usage:read': 'reads what users have used',
   'usage:write': 'counts usage against limits',
   'webhooks:write': 'manages webhook endpoints',

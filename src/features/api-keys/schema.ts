@@ -18,7 +18,7 @@ export function apiKeyTables(columns: Columns) {
       /** SHA-256 of the key, base64url. The key itself is never stored. */
       hash: text().notNull(),
       scopes: json<Scope[]>().notNull(),
-      /** Addresses and networks such as `10.0.0.0/8` that may use the key; empty for all. */
+      /** IP addresses and networks such as `10.0.0.0/8` that may use the key; empty for all. */
       networks: json<string[]>().notNull(),
       /** Null for no limit. */
       requestsPerMinute: int(),

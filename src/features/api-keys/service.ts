@@ -138,7 +138,7 @@ function validate({ name, scopes, networks }: NewKey) {
   if (scopes.length === 0) details.push({ path: 'scopes', message: 'must name at least one scope' })
   for (const [at, network] of networks.entries()) {
     if (isNetwork(network)) continue
-    details.push({ path: `networks.${at}`, message: 'must be an address or a network' })
+    details.push({ path: `networks.${at}`, message: 'must be an IP address or a network' })
   }
   if (details.length === 0) return
   throw new AppError('validation_failed', 'The API key is invalid.', { details })

@@ -110,7 +110,7 @@ export const SignatureQuery = openQuery({
   width: t.Optional(text('64, 128, 256, 512, 1024 or 2048 pixels', '256')),
   format: t.Optional(
     literalUnion(['webp', 'jpeg', 'png'], {
-      description: 'default: from `Accept`, else as stored',
+      description: 'default: from `Accept`, otherwise as stored',
     }),
   ),
 })

@@ -127,7 +127,7 @@ export function attachmentRoutes({
       ATTACHMENTS_PATH,
       async ({ session, query }) => {
         await attachments.remove(session.userId, query.key)
-        return message('The file is deleted.')
+        return message('The file has been deleted.')
       },
       {
         parse: 'none',
@@ -167,7 +167,7 @@ export function attachmentRoutes({
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }
         if (width === undefined)
-          throw invalidWidth('Also choose a width: `format` is only for variants.')
+          throw invalidWidth('Also specify a width: `format` applies only to variants.')
         const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
         const onWait = () => {
           server?.timeout(request, UPLOAD_TIMEOUT_SECONDS)
@@ -203,7 +203,7 @@ function invalidWidth(sentence: string): AppError {
   return invalidField('width', `must be one of ${WIDTHS.join(', ')}`, sentence)
 }
 
-/** WebP if the client accepts it, else the format of the original. */
+/** WebP if the client accepts it, otherwise the format of the original. */
 function acceptedFormat({ headers }: Request): 'webp' | null {
   return headers.get('accept')?.includes('image/webp') ? 'webp' : null
 }

@@ -1,8 +1,8 @@
 import type { Sentences } from '../../platform/http/language/translator.ts'
 
 export const attachmentGerman: Sentences = {
-  'The file is deleted.': 'Die Datei ist gelöscht.',
-  'The server has no space for files. Try again later.':
+  'The file has been deleted.': 'Die Datei ist gelöscht.',
+  'The server has run out of storage space. Try again later.':
     'Der Server hat keinen Platz für Dateien. Versuche es später noch einmal.',
   'Too many uploads at once. Try again in a moment.':
     'Gerade wird zu viel hochgeladen. Versuche es gleich noch einmal.',
@@ -27,12 +27,12 @@ export const attachmentGerman: Sentences = {
     'Bilder lassen sich zurzeit nicht verarbeiten. Versuche es später noch einmal.',
   'The image could not be processed. Send it again.':
     'Das Bild ließ sich nicht verarbeiten. Schicke es noch einmal.',
-  'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.':
+  'The Content-Type header has no multipart boundary. Do not set Content-Type yourself: your HTTP client adds it with the boundary.':
     'Dem Formular fehlt die Grenze. Setze Content-Type nicht selbst: Der Client ergänzt ihn mit der Grenze.',
   'A form must not have more than # parts.': 'Ein Formular darf höchstens # Teile haben.',
   'Send the parts of the form without a Content-Transfer-Encoding, or as base#.':
     'Schicke die Teile des Formulars ohne Content-Transfer-Encoding oder als base#.',
-  'Also choose a width: `format` is only for variants.':
+  'Also specify a width: `format` applies only to variants.':
     'Wähle auch eine Breite: `format` gibt es nur dafür.',
   'must have # parts or fewer': 'darf höchstens # Teile haben',
   'must have # files or fewer': 'darf höchstens # Dateien haben',

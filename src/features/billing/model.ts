@@ -42,7 +42,7 @@ const BillingEvent = t.Object(
   {
     additionalProperties: true,
     title: 'BillingEvent',
-    description: 'an event of the billing provider',
+    description: 'an event from the billing provider',
   },
 )
 
@@ -183,7 +183,7 @@ export function createSubscriptionReply<Plan extends TSchema>(Plan: Plan) {
       subscriptions: t.Array(SubscriptionLine, { description: 'the purchases, best first' }),
       plan: nullable(
         checkedOnce(Plan),
-        'the plan of the best active purchase, else the plan `free`, else null',
+        'the plan of the best active purchase; without one, the plan `free`, or null if there is none',
       ),
       limits: nullable(Limits, 'the limits of the plan; null if there is no plan'),
       proof: t.Optional(
@@ -211,9 +211,9 @@ export const billingExport = {
         body: text('the event as text, without the data of other users', '{"event":{"id":"E1"}}'),
       },
       'ExportedBillingEvent',
-      'an event of the billing provider',
+      'an event from the billing provider',
     ),
-    { description: 'the events of the billing provider, oldest first' },
+    { description: 'the events from the billing provider, oldest first' },
   ),
 }
 

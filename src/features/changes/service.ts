@@ -83,7 +83,7 @@ export function createChanges(deps: ChangesDeps) {
     tx.afterCommit(() => streams.endUser(userId))
   }
 
-  /** Records the guest's changes for the account that takes over the guest's data. */
+  /** Records the guest's changes for the account to which the guest's data moves. */
   async function moveAll(tx: Tx, guestId: string, userId: string) {
     const rows = await tx.select().from(userChanges).where(eq(userChanges.userId, guestId))
     for (const { kind } of rows) if (isKind(kind)) await record(tx, userId, kind)

@@ -30,7 +30,7 @@ const HEARTBEAT_MS = 25_000
 const SESSION_CHECK_MS = 30_000
 const SESSIONS_PER_QUERY = 500
 
-/** Keeps open streams alive, ends those whose session has ended, and passes on the changes of other instances. */
+/** Keeps open streams alive, ends those whose session has ended, and passes on the changes from other instances. */
 export function createWatch(deps: WatchDeps) {
   const { db, streams, deliverToAll, activeSessions, newId, log } = deps
   const { userChanges } = db.tables
@@ -57,7 +57,7 @@ export function createWatch(deps: WatchDeps) {
     timers = []
   }
 
-  /** Delivers the changes of other instances. Reads recent rows again: a change may become visible after a later one. */
+  /** Delivers changes from other instances. Reads recent rows again: a change may become visible after a later one. */
   async function poll() {
     const startedAt = readIdTime(newId())
     const overlap = polls++ % POLLS_PER_LONG_POLL === 0 ? OVERLAP_MS : SHORT_OVERLAP_MS

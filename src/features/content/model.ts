@@ -5,10 +5,10 @@ import { closedObject, id, integer, text } from '../../platform/http/replies/env
 export const ContentVersions = closedObject(
   {
     appSetting: integer({
-      description: 'increases with every edit of the settings',
+      description: 'increases with every edit to the settings',
       examples: [3],
     }),
-    faqs: integer({ description: 'increases with every edit of the FAQs', examples: [7] }),
+    faqs: integer({ description: 'increases with every edit to the FAQs', examples: [7] }),
   },
   'ContentVersions',
   'a version counter per kind of content: read the content again when its counter increases',

@@ -9,7 +9,7 @@ import type { AuditValues, OperatorsDb } from './schema.ts'
 type AuditEntry = {
   /** The name of an operator; null for a command. */
   operator: string | null
-  /** The browser's address, or the machine's user for a command. */
+  /** The browser's IP address, or the machine's user for a command. */
   origin: string
   action: string
   target?: string | null

@@ -91,7 +91,7 @@ export function operatorTables(columns: Columns) {
     {
       operatorId: ownedBy(() => operators.id),
       name: text().notNull(),
-      /** The screen, such as `people`, and the query of its address. */
+      /** The screen, such as `people`, and the query of its URL. */
       path: text().notNull(),
       search: text().notNull(),
     },
@@ -106,7 +106,7 @@ export function operatorTables(columns: Columns) {
       at: ms().notNull(),
       /** The name of the operator; null for a command. */
       operator: text(),
-      /** The browser's address, or the machine's user for a command. */
+      /** The browser's IP address, or the machine's user for a command. */
       origin: text().notNull(),
       /** Such as `settings.publish`. */
       action: text().notNull(),

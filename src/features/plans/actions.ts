@@ -30,12 +30,12 @@ const publications = publicationActions({
 
 const archive = defineAction({
   name: 'plans.archive',
-  summary: 'Stop selling a plan, or with --examples every example; existing subscribers keep it',
+  summary: 'Stop selling a plan or, with --examples, every example plan; subscribers keep theirs',
   label: 'Archived plan',
   role: 'operator',
   input: closedObject({
     code: t.Optional(t.String()),
-    examples: t.Optional(t.Boolean({ description: 'every unedited plan of a new installation' })),
+    examples: t.Optional(t.Boolean({ description: 'every example plan that has not been edited' })),
   }),
   console: null,
   async work({ plans }: Needs, { code }) {
@@ -48,11 +48,12 @@ const archive = defineAction({
     arguments: { code: '[code]' },
     read([code], { examples }) {
       if ((code === undefined) !== (examples === true))
-        throw new UsageError('Name one plan, or add --examples.')
+        throw new UsageError('Specify one plan, or use --examples.')
       return code === undefined ? { examples: true } : { code }
     },
     report: ({ codes }) => ({ archived: codes.join(', ') || 'no plan' }),
-    print: ({ archived }) => `Archived ${archived}.`,
+    print: ({ archived }) =>
+      archived === 'no plan' ? 'No plans to archive.' : `Archived ${archived}.`,
   },
 })
 

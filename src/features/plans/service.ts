@@ -59,12 +59,13 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return new Map([...archived, ...plans].flatMap((plan) => Object.entries(periodsByName(plan))))
   }
 
-  /** Returns a sentence for each plan with an unreadable duration: earlier builds accepted any text. */
+  /** Returns a sentence for each plan with an invalid duration: earlier builds accepted any text. */
   async function warn(): Promise<string[]> {
     const { plans, archived } = await current.read()
-    const unreadable = [...plans, ...archived].filter(({ duration }) => !readDuration(duration))
-    return unreadable.map(
-      ({ code, duration }) => `The duration “${duration}” of the plan ${code} ${DURATION_RULE}.`,
+    const invalid = [...plans, ...archived].filter(({ duration }) => !readDuration(duration))
+    return invalid.map(
+      ({ code, duration }) =>
+        `Plan ${code} has an invalid duration, “${duration}”. It ${DURATION_RULE}.`,
     )
   }
 

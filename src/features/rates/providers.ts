@@ -23,7 +23,7 @@ export function createFeeds(config: Config): Feed[] {
   )
 }
 
-/** The feed of a provider, at its default address unless `url` is given. */
+/** The feed of a provider, at its default URL unless `url` is given. */
 export function createFeed(
   provider: RatesProvider,
   url: string | null,

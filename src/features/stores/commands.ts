@@ -14,7 +14,7 @@ const storesCheck = dataCommand({
 
 const storesStatus = dataCommand({
   name: 'stores status',
-  summary: 'Show each app’s last notification, and the time up to which its history is complete',
+  summary: 'Show each app’s last notification, and up to when its history is complete',
   work: ({ stores }: Needs) => stores.status.read(),
   print: ({ url, apps, play, stripe }) =>
     [

@@ -32,7 +32,7 @@ export const PlayPush = t.Object(
   {
     additionalProperties: true,
     title: 'PlayPush',
-    description: 'a Real-time developer notification of Google Play, pushed by Pub/Sub',
+    description: 'a Real-time developer notification from Google Play, pushed by Pub/Sub',
   },
 )
 
@@ -163,7 +163,7 @@ const SubmissionResult = closedObject(
     }),
     code: t.Optional(openEnum(REFUSALS, { description: 'why it is refused' })),
     canTakeOverAt: t.Optional(
-      nullable(time('from when `takeOver` can move a purchase of another user; null: never')),
+      nullable(time('when `takeOver` can first move another user’s purchase; null: never')),
     ),
     transactionId: nullable(text('the id of the transaction at the store', '2')),
     environment: nullable(openEnum(ENVIRONMENTS, { description: 'production or test purchases' })),

@@ -15,7 +15,7 @@ export type Consumption = {
   /** Negative to give usage back. */
   amount: number
   idempotencyKey?: string
-  /** Only checks; counts nothing. */
+  /** Only checks the limit; records no usage. */
   dryRun?: boolean
 }
 

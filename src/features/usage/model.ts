@@ -73,7 +73,7 @@ export const ConsumptionRequest = closedObject({
       examples: ['5f0c6d3e-3c2b-4c8e-9a75-1d1f5f0a8c11'],
     }),
   ),
-  dryRun: t.Optional(flag('checks only; counts nothing', false)),
+  dryRun: t.Optional(flag('only checks the limit; records no usage', false)),
 })
 
 export const ConsumptionReply = createDataSchema(

@@ -18,7 +18,7 @@ type Listed = Pick<ListedUser, keyof AccountSummary> & Partial<ListedUser>
 
 const people = defineList({
   name: 'people',
-  summary: 'List users, newest first, or those whose address starts with the prefix',
+  summary: 'List users, newest first, or those whose e-mail address starts with the prefix',
   console: 'people',
   query: closedObject({
     q: t.Optional(t.String({ maxLength: 300 })),

@@ -56,7 +56,7 @@ export const SecondFactor = t.Optional(
     maxLength: 40,
   }),
 )
-const ChallengeToken = text('valid for the second step only', 'm1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4', {
+const ChallengeToken = text('valid for this sign-in only', 'm1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4', {
   maxLength: 100,
 })
 const RefreshToken = t.String({
@@ -69,11 +69,8 @@ const provider = literalUnion(['google', 'apple', 'oidc'], {
     'the identity provider; `oidc` is the OpenID Connect provider of the server’s configuration',
 })
 const methods = t.Array(
-  openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
-  {
-    description: 'the methods that the second step accepts',
-    examples: [['totp', 'recovery_code']],
-  },
+  openEnum(['totp', 'recovery_code'], { description: 'a two-factor method' }),
+  { description: 'the accepted two-factor methods', examples: [['totp', 'recovery_code']] },
 )
 
 export const RegisterBody = closedObject({
@@ -216,7 +213,7 @@ export const SignInReply = createUnionModel(
       'two_factor_required',
       TwoFactorChallenge,
       'TwoFactorRequired',
-      'the second step is needed',
+      'a two-factor code is needed',
     ),
   },
   { title: 'SignInReply', description: 'distinguished by `code`', simple: SimpleSignInReply },

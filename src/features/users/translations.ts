@@ -11,18 +11,18 @@ export const userGerman: Sentences = {
   'The account and everything in it have been deleted.': 'Das Konto und alles darin ist gelöscht.',
   'The account and everything in it have been deleted. The store keeps charging for your subscription until you cancel it there.':
     'Das Konto und alles darin ist gelöscht. Der Store berechnet dein Abo weiter, bis du es dort kündigst.',
-  'The address is confirmed.': 'Die Adresse ist bestätigt.',
+  'The address has been confirmed.': 'Die Adresse ist bestätigt.',
   'The address is already confirmed.': 'Die Adresse ist schon bestätigt.',
   'The address is unchanged. Choose a new password: someone else knows yours.':
     'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
-  'The password has been changed. Other devices are signed out.':
+  'The password has been changed. Other devices have been signed out.':
     'Das Passwort ist geändert. Andere Geräte sind abgemeldet.',
   'The new password is set. You can now sign in with it.':
     'Das Passwort ist festgelegt. Melde dich damit an.',
-  'The provider is unlinked. Other devices are signed out.':
+  'The provider has been unlinked. Other devices have been signed out.':
     'Der Anbieter ist getrennt. Andere Geräte sind abgemeldet.',
   'The session has ended.': 'Die Sitzung ist beendet.',
-  'Two-factor is off. Other devices are signed out.':
+  'Two-factor is off. Other devices have been signed out.':
     'Die Anmeldung in zwei Schritten ist ausgeschaltet. Andere Geräte sind abgemeldet.',
   'Two-factor authentication is not on.':
     'Die Anmeldung in zwei Schritten ist nicht eingeschaltet.',
@@ -50,7 +50,7 @@ export const userGerman: Sentences = {
   'This passkey is already registered.': 'Diesen Passkey gibt es schon.',
   'You already have # passkeys. Remove one first.':
     'Du hast schon # Passkeys. Entferne erst einen.',
-  'The passkey is removed. Other devices are signed out.':
+  'The passkey has been removed. Other devices have been signed out.':
     'Der Passkey ist entfernt. Andere Geräte sind abgemeldet.',
   'Sign in again to confirm that it is you.': 'Melde dich neu an, um zu zeigen, dass du es bist.',
   'Enter the code from your authenticator app.': 'Gib den Code deiner Authenticator-App ein.',

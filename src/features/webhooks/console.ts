@@ -6,7 +6,7 @@ import type { Webhooks } from './webhooks.ts'
 
 const IdParams = closedObject({ id: t.String({ maxLength: 100 }) })
 
-/** A webhook endpoint, and a delivery with its attempts. */
+/** Console routes that return one endpoint, or one delivery with its attempts. */
 export function webhooksConsole({ webhooks: { endpoints, deliveries } }: { webhooks: Webhooks }) {
   const byId = { params: IdParams, ...allow('reader') }
   return new Elysia({ name: 'webhooks-console', prefix: CONSOLE_API })

@@ -102,7 +102,7 @@ export function createEndpoints(deps: EndpointsDeps) {
     })
   }
 
-  /** Changes the given fields. Waiting deliveries are sent to a new URL at once. Throws `validation_failed`. */
+  /** Changes the given fields. Waiting deliveries are sent to a new URL immediately. Throws `validation_failed`. */
   async function change(id: string, { url, events, description }: EndpointChange) {
     const target = url === undefined ? null : await checkUrl(url)
     const changes = {

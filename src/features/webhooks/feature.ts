@@ -44,7 +44,7 @@ export const webhooksFeature = {
         alertOperators(
           tx,
           `The webhook endpoint at ${host} was disabled`,
-          `${REASONS[reason]} It receives no new events. Repair the receiver, then enable the endpoint in the console or with "homeport webhooks enable".`,
+          `${REASONS[reason]} It receives no new events. Fix the receiver, then enable the endpoint in the console or with "homeport webhooks enable".`,
         ),
     })
     return {

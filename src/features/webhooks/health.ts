@@ -92,7 +92,7 @@ export const webhookMetrics: MetricList<Needs> = {
 export const webhookConditions: ConditionList = {
   'webhook-disabled': {
     title: 'A webhook endpoint was disabled because it failed',
-    advice: '"homeport webhooks list" names it. Repair the receiver, then enable the endpoint.',
+    advice: '"homeport webhooks list" names it. Fix the receiver, then enable the endpoint.',
     severity: 'warn',
     measure: highest('homeport_webhook_endpoints_failed'),
     limit: { above: 0, unit: 'endpoints' },

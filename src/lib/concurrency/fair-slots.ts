@@ -24,7 +24,7 @@ const MAX_REMEMBERED = 10_000
 
 /**
  * Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the next slot goes to the waiting holder, such as an
- * address or a user, that has used the least so far, by cost.
+ * IP address or a user, that has used the least so far, by cost.
  */
 export function createFairSlots(rules: FairQueueRules) {
   const { queueLimit, onFull, small = Number.POSITIVE_INFINITY, costPerMs = 0 } = rules
@@ -38,7 +38,7 @@ export function createFairSlots(rules: FairQueueRules) {
   let waiting: Waiting[] = []
   return take
 
-  /** Waits for a slot. `holders`: widest (an address) to narrowest (a user). Throws `onFull()` if full or aborted. */
+  /** Waits for a slot. `holders`: widest (an IP) to narrowest (a user). Throws `onFull()` if full or aborted. */
   async function take(holders: string[], cost: number, signal: AbortSignal): Promise<Disposable> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const job = { holders, cost, startedAt: 0, resolve, reject: () => reject(onFull()) }

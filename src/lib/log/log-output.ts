@@ -28,7 +28,7 @@ export async function drainLogs() {
 
 /**
  * Buffers lines for up to 500 ms or 64 KiB, because each system call costs more than a line; with a `format`, for a
- * terminal, writes each at once. A worker thread writes: a pipe that nothing reads would block this one.
+ * terminal, writes each immediately. A worker thread writes: a pipe that nothing reads would block this one.
  */
 export function createLogOutput(
   target: number | { write: (bytes: Uint8Array) => void },
@@ -98,7 +98,7 @@ export function createLogOutput(
   }
 }
 
-/** Retries: a descriptor that another process has made non-blocking refuses bytes that it cannot accept at once. */
+/** Retries: a descriptor that another process has made non-blocking refuses bytes that it cannot accept immediately. */
 async function writeAll(descriptor: number, bytes: Uint8Array) {
   for (let at = 0; at < bytes.length; ) {
     const { bytesWritten } = await writeAsync(descriptor, bytes, at).catch(async (error) => {

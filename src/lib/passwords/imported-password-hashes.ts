@@ -199,7 +199,7 @@ export function verificationMs(kind: string): number {
 /** A hash of this kind that no password has. */
 export function decoyHash(kind: string): string {
   if (kind.startsWith('$2b$')) {
-    // The last character has only four bits: with another one, bcrypt refuses the hash at once.
+    // The last character has only four bits: with another one, bcrypt refuses the hash immediately.
     return `${kind}${'.'.repeat(22)}${randomBase64(24).replaceAll('+', '.').slice(0, 30)}.`
   }
   const digest = /^\$pbkdf2-(\w+)\$/.exec(kind)?.[1] as keyof typeof DIGEST_BYTES | undefined

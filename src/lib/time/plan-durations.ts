@@ -8,7 +8,7 @@ const ISO = /^p(?=.)(?:(\d{1,3})y)?(?:(\d{1,4})m)?(?:(\d{1,4})w)?(?:(\d{1,4})d)?
 const DAYS: Record<string, number> = { day: 1, week: 7 }
 const MONTHS: Record<string, number> = { month: 1, quarter: 3, year: 12 }
 
-/** Reads the duration of a plan, such as `month`, `3 months` or `P1Y`; null if it cannot be read. */
+/** Reads the duration of a plan, such as `month`, `3 months` or `P1Y`; null if it is invalid. */
 export function readDuration(text: string): { months: number; days: number } | 'lifetime' | null {
   const duration = text.trim().toLowerCase()
   if (duration === 'lifetime') return duration
@@ -20,7 +20,7 @@ export function readDuration(text: string): { months: number; days: number } | '
   return months + days > 0 ? { months, days } : null
 }
 
-/** The end of a period that began at `start` (ms), null for `lifetime`. A period that cannot be read ends at once. */
+/** The end of a period from `start` (ms), null for `lifetime`. A period with an invalid duration ends immediately. */
 export function computePeriodEnd(start: number, text: string): number | null {
   const duration = readDuration(text)
   if (duration === 'lifetime') return null

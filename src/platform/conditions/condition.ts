@@ -4,7 +4,7 @@ export type Condition = {
   /** The subject of an e-mail. */
   title: string
   advice: string
-  /** `page`: act at once. */
+  /** `page`: act immediately. */
   severity: 'page' | 'warn'
   /** How long it must hold before it is reported; 0 by default. */
   minutes?: number

@@ -39,7 +39,7 @@ type ServerApiDeps = {
   now: () => Date
 }
 
-/** The key and the address of a request's sender, for the audit log. */
+/** The key and the IP address of a request's sender, for the audit log. */
 type Caller = { key: string; readIp: () => string }
 
 export type RecordByKey = (request: Request, entry: AuditEntry) => Promise<void>
@@ -108,10 +108,10 @@ export function requireKey({ findKey, networkCheck, findIp, now }: ServerApiDeps
     if (key.revokedAt !== null) throw denied('revoked')
     if (key.expiresAt !== null && key.expiresAt <= now()) throw denied('expired')
     if (!isInNetwork(key, request, server))
-      throw forbidden('This API key is not allowed from this address.')
+      throw forbidden('This API key is not allowed from this IP address.')
     if (!key.scopes.includes(scope)) throw forbidden(`This API key lacks the scope ${scope}.`)
     countRequest(key)
-    // Finding the address is costly, and only changes need it.
+    // Finding the IP address is costly, and only changes need it.
     callers.set(request, { key: key.name, readIp: () => findIp(request, server) })
     requestInfo(request).apiKey = key.name
   }

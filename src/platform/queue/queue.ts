@@ -72,7 +72,7 @@ export function createQueue<Table extends QueueTable, Item extends { id: string 
       .map((item) => ({ ...item, leasedUntil }))
   }
 
-  /** Ends the lease of an item whose attempt was aborted because the process stops, so that it is repeated at once. */
+  /** Ends the lease of an item whose attempt was aborted because the process stops: it is repeated immediately. */
   async function release(item: Leased<Item>) {
     const at = table.leasedUntil ? NOT_LEASED : now()
     await db.write((tx) => update(tx, { [leaseName]: at }, isLeased(item)))

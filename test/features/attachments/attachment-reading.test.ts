@@ -48,7 +48,7 @@ test(`returns 404 to requests for another user’s files ${fault(76)}`, async ()
   }
   expect(await filesOf(app)).toHaveLength(1)
   const deletion = await app.ask('DELETE', `${PATH}?key=${key}`, { token: owner.accessToken })
-  expect(deletion.json).toEqual({ code: 'ok', message: 'The file is deleted.' })
+  expect(deletion.json).toEqual({ code: 'ok', message: 'The file has been deleted.' })
   expect(await filesOf(app)).toEqual([])
 })
 

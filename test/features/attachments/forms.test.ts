@@ -113,7 +113,7 @@ test('a format without a width is refused with the reason', async () => {
   const { status, json } = await app.ask('GET', '/files/x.jpg?format=webp')
   expect([status, json.message]).toEqual([
     422,
-    'Also choose a width: `format` is only for variants.',
+    'Also specify a width: `format` applies only to variants.',
   ])
 })
 

@@ -35,7 +35,7 @@ test('doctor and the console list an invalid stored duration until it is correct
   await using app = await createTestApp()
   await setStoredDuration(app, 'bananas')
   const operator = await signInOperator(app)
-  const sentence = `The duration “bananas” of the plan pro_month ${RULE}.`
+  const sentence = `Plan pro_month has an invalid duration, “bananas”. It ${RULE}.`
   const warnings = async () => (await operator.read('overview')).plans.warnings
   expect(await warnings()).toEqual([sentence])
   expect(checkSettings(await app.services.serverState())).toMatchObject({

@@ -46,7 +46,7 @@ test('counts up to the limit and refuses what would exceed it', async () => {
   expect((await use('exports', -100)).response).toMatchObject({ allowed: true, used: 0 })
 })
 
-test('a dry run is not counted', async () => {
+test('a dry run records no usage', async () => {
   await using app = await createTestApp()
   const { use } = await setUp(app)
   const dry = await use('exports', 10, { dryRun: true })

@@ -154,7 +154,7 @@ const REFUSED: [string, object, Record<string, string>][] = [
   [
     'a logo that is not loaded over https',
     { frame: { logoUrl: 'javascript:alert(1)' } },
-    { 'emails.frame.logoUrl': 'must be an address that starts with https://' },
+    { 'emails.frame.logoUrl': 'must be a URL that starts with https://' },
   ],
   [
     'a color that could add styles',

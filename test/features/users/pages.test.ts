@@ -17,7 +17,9 @@ test('the pages work without JavaScript', async () => {
   const hostile = await app.ask('GET', '/auth/verify?token=%22%3E%3Cscript%3E')
   expect(hostile.text).not.toContain('<script>')
   expect(await isVerified(app, 'ann@example.com')).toBe(false)
-  expect((await form(app, '/auth/verify', { token })).text).toContain('The address is confirmed')
+  expect((await form(app, '/auth/verify', { token })).text).toContain(
+    'The address has been confirmed',
+  )
   expect(await isVerified(app, 'ann@example.com')).toBe(true)
   for (const again of [
     await form(app, '/auth/verify', { token }),
@@ -174,7 +176,7 @@ describe('a confirmation link that was used', () => {
     await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
     await app.register('ann@example.com')
     const token = tokenIn(await smtp.next('ann@example.com'))
-    expect((await verify(app, token)).json.message).toBe('The address is confirmed.')
+    expect((await verify(app, token)).json.message).toBe('The address has been confirmed.')
     const again = await verify(app, token)
     expect([again.status, again.json.message]).toEqual([200, 'The address is already confirmed.'])
     expect((await verify(app, `${token}x`)).status).toBe(401)
@@ -191,7 +193,7 @@ describe('a confirmation link that was used', () => {
     const json = { password: PASSWORD, email: 'anna@example.com' }
     await app.ask('POST', '/api/auth/email/v1/change', { token: accessToken, json })
     const token = tokenIn(await smtp.next('anna@example.com'))
-    expect((await verify(app, token)).json.message).toBe('The address is confirmed.')
+    expect((await verify(app, token)).json.message).toBe('The address has been confirmed.')
     expect((await verify(app, token)).json.message).toBe('The address is already confirmed.')
     expect((await verify(app, first)).status).toBe(401)
     const { json: kept } = await app.ask('GET', '/api/user/export/v1', { token: accessToken })

@@ -32,7 +32,7 @@ test('a page gets no options for passkeys that the server would refuse', async (
   expect(once).toHaveLength(2)
   expect(checkPasskeys(await app.services.serverState())).toEqual({
     state: 'warning',
-    detail: `wrong_origin: pages at http://api.example.com were refused; accepted: ${ORIGIN}, ${APP}`,
+    detail: `wrong_origin: pages at http://api.example.com were not allowed to use passkeys; accepted: ${ORIGIN}, ${APP}`,
     advice: 'If it is your web app, add it to PASSKEY_ORIGINS and restart.',
   })
 })

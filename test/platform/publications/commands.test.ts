@@ -118,7 +118,7 @@ test('archives all examples as one version', async () => {
   expect(outcome).toEqual({ archived: 'free, pro_month, pro_year' })
   expect(await app.services.plans.readLive()).toEqual({ version: 2, content: [] })
   const again = await runCommand(app, 'plans archive', [], { examples: true })
-  expect(again.printed).toBe('Archived no plan.')
+  expect(again.printed).toBe('No plans to archive.')
   expect((await app.services.operators.audit.list({})).entries).toHaveLength(1)
 })
 

@@ -9,7 +9,7 @@ export type ImageJob = {
   input: string
   output: string
   format: ImageFormat
-  /** 1 to 100. A PNG below 90 gets a palette, else it is lossless. */
+  /** 1 to 100. A PNG below 90 gets a palette, otherwise it is lossless. */
   quality: number
   /** Whether an image of the same format is kept, without its metadata, if that is smaller than the result. */
   isKeptIfSmaller?: boolean

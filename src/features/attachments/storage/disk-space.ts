@@ -65,6 +65,6 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
 }
 
 export function noSpace(cause?: unknown): AppError {
-  const message = 'The server has no space for files. Try again later.'
+  const message = 'The server has run out of storage space. Try again later.'
   return new AppError('insufficient_storage', message, { cause })
 }

@@ -5,16 +5,16 @@ import type { Requester } from '../images/image-queue.ts'
 export type AdmitUpload = ReturnType<typeof createAdmission>
 
 const MIB = 1024 * 1024
-/** Bytes in flight: two of the largest uploads per user, and more per address, which users may share. */
+/** Bytes in flight: two of the largest uploads per user, and more per IP address, which users may share. */
 const USER_SHARE = 128 * MIB
 const ADDRESS_SHARE = 512 * MIB
-/** The minimum charge also limits connections: 32 per user and 128 per address. */
+/** The minimum charge also limits connections: 32 per user and 128 per IP address. */
 const MIN_CHARGE = 4 * MIB
-/** The maximum number of waiting uploads, in total and per user or address. */
+/** The maximum number of waiting uploads, in total and per user or IP address. */
 const QUEUE_LIMITS = { queueLimit: 1_000, queueShare: 32 }
 const MAX_WAIT_MS = 60_000
 
-/** Limits the bytes in flight per user and address, so that unfinished uploads cannot fill the disk. */
+/** Limits the bytes in flight per user and IP address, so that unfinished uploads cannot fill the disk. */
 export function createAdmission() {
   const rules = { total: Number.POSITIVE_INFINITY, ...QUEUE_LIMITS, onFull: tooManyUploads }
   const byUser = createShares({ ...rules, share: USER_SHARE })

@@ -33,7 +33,7 @@ function createParser(contentType: string): BusboyInstance {
   } catch {
     throw new AppError(
       'malformed_request',
-      'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.',
+      'The Content-Type header has no multipart boundary. Do not set Content-Type yourself: your HTTP client adds it with the boundary.',
     )
   }
 }

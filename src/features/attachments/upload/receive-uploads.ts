@@ -20,7 +20,7 @@ const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 
 export type Upload = Staged & { fileName: string }
 
-/** The announced size of an upload, else the limit. Throws if the announced size exceeds the limit. */
+/** The announced size of an upload, otherwise the limit. Throws if the announced size exceeds the limit. */
 export function readUploadSize(request: Request): number {
   rejectEncodedBody(request)
   const limit = isForm(request) ? MAX_REQUEST_BYTES : MAX_FILE_BYTES

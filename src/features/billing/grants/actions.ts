@@ -54,7 +54,7 @@ const grantAccess = defineAction({
     body: NewGrantBody,
     operationId: 'grantAccess',
     description:
-      'It counts like a purchase, but never replaces a more expensive plan. Takes effect at once.',
+      'It counts like a purchase, but never replaces a more expensive plan. Takes effect immediately.',
     failures: [404, 409, 422, 507],
   },
   work: async (needs: Needs, { id, ...access }, { caller }) => {
@@ -105,7 +105,7 @@ const revokeAccess = defineAction({
     query: RevokeQuery,
     operationId: 'revokeAccess',
     summary: 'Revoke access that was granted',
-    description: 'Ends the access at once. Does nothing if it has already ended.',
+    description: 'Ends the access immediately. Does nothing if it has already ended.',
     failures: [404, 422, 507],
     read: (sent) => ({ reason: 'revoked by a server', ...sent }) as typeof Revocation.static,
   },

@@ -52,7 +52,7 @@ export function subscriptionRoutes({
         operationId: 'readSubscription',
         summary: 'Read the subscription',
         description:
-          'What the signed-in user has paid for, as of now. `plan` is the plan of the best active purchase, else the plan `free`, else null.',
+          'What the signed-in user has paid for, as of now. `plan` is the plan of the best active purchase; without one, the plan `free`, or null if there is none.',
       },
     },
   )

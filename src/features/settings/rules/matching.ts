@@ -115,7 +115,7 @@ function versionMatcher(
   }
 }
 
-/** `pt` matches all Portuguese, `pt-BR` only Brazilian. Only the user's first language counts. */
+/** `pt` matches all Portuguese, `pt-BR` only Brazilian. Only the user's preferred language counts. */
 function matchesLanguage([preferred]: string[], wanted: string[]): boolean {
   return preferred !== undefined && isVariantOfAny(wanted)(preferred)
 }

@@ -88,5 +88,5 @@ export const StripeEvent = t.Object(
     id: text('the id of the event', 'evt_1'),
     type: text('the type of the event', 'invoice.paid'),
   },
-  { additionalProperties: true, title: 'StripeEvent', description: 'an event of Stripe' },
+  { additionalProperties: true, title: 'StripeEvent', description: 'an event from Stripe' },
 )

@@ -66,7 +66,7 @@ export function stripeRoutes(deps: StripeRoutesDeps) {
       detail: {
         tags: ['Webhook'],
         operationId: 'receiveStripeEvent',
-        summary: 'Receive an event of Stripe',
+        summary: 'Receive an event from Stripe',
         description:
           'For Stripe only, signed with the secret of the webhook. Returns 200 once the event is stored durably; the server then queries Stripe about the subscription. Codes: `ok`, `duplicate` or `ignored`.',
         requestBody: {

@@ -69,8 +69,8 @@ export function createAccountSecurity(
   }
 
   /**
-   * Removes what a stranger may have set up earlier: everything if the address was never verified, else passkeys and
-   * identities that do not own it. The caller replaces the password and secures the account.
+   * Removes what a stranger may have set up earlier: everything if the address was never verified, otherwise passkeys
+   * and identities that do not own it. The caller replaces the password and secures the account.
    */
   async function removeUntrustedSignInMethods(
     tx: Tx,

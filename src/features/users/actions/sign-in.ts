@@ -80,7 +80,7 @@ const signOut = defineAction({
     params: UserParams,
     operationId: 'signUserOut',
     summary: 'Sign a user out on every device',
-    description: 'Ends all sessions at once; access tokens are refused from then on.',
+    description: 'Ends all sessions immediately; access tokens are refused from then on.',
     reply: SignedOutReply,
     failures: [404, 507],
   },

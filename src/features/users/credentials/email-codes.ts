@@ -148,7 +148,7 @@ export function createEmailCodes(deps: SignInContext) {
     return (await knownOrigins.recognize(user?.id ?? '', origin)) ?? emailKey
   }
 
-  /** The account with this address, else the guest's or a new one; null if sign-up is closed. */
+  /** The account with this address, otherwise the guest's or a new one; null if sign-up is closed. */
   async function findOrCreateAccount(
     tx: Tx,
     email: string,

@@ -4,7 +4,7 @@ import type { UsersDb } from '../schema.ts'
 
 export type HashKinds = ReturnType<typeof createHashKinds>
 
-/** A failed sign-in verifies one hash of each kind, so that its time does not reveal whether the account exists. */
+/** A failed sign-in verifies one hash of each kind, so that its duration does not reveal whether the account exists. */
 export function createHashKinds({ db }: { db: UsersDb }) {
   const { importedHashKinds } = db.tables
   const decoys = db.cached('imported hash kinds', async (from) =>

@@ -111,7 +111,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return token
   }
 
-  /** The token's row if the token is valid for `purpose`, else null. */
+  /** The token's row if the token is valid for `purpose`, otherwise null. */
   async function find<P extends Purpose | OpenPurpose | UsedPurpose>(
     from: Reader,
     purpose: P,

@@ -18,7 +18,7 @@ export function createOwnerProof(deps: UsersContext & { proof: PasswordProof }) 
   const { sessions } = db.tables
   return { prove, requireRecentSignIn }
 
-  /** By the password if there is one, else by a recent sign-in. Returns a check to repeat in the next transaction. */
+  /** By the password if there is one, or by a recent sign-in. Returns a check to repeat in the next transaction. */
   async function prove(
     { userId, sessionId }: Owner,
     password: string | undefined,

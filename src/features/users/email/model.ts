@@ -14,7 +14,7 @@ const Frame = closedObject({
   appName: text({ maxLength: 100, description: 'instead of APP_NAME' }),
   logoUrl: text({
     pattern: '^(https://[^\\s"<>]{1,1000})?$',
-    error: 'must be an address that starts with https://',
+    error: 'must be a URL that starts with https://',
     description: 'shown instead of the name, 32 pixels high',
   }),
   accentColor: text({
@@ -38,7 +38,7 @@ export const Emails = closedObject({
 export type Emails = Static<typeof Emails>
 export type MailFrame = Static<typeof Frame>
 
-/** The best match among the published languages of an e-mail, else its built-in language, else English. */
+/** The best match among the published languages of an e-mail; without one, its built-in language, or English. */
 export function chooseLanguage(locale: string, published: string[], builtIn: string[]): string {
   const languageOf = (tag: string) => tag.split('-')[0] ?? ''
   const own = languageOf(locale)

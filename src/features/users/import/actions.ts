@@ -76,7 +76,7 @@ function formatReport(report: ImportReport): string {
       : null,
     damagedAt === null
       ? null
-      : `The file is damaged or incomplete at line ${damagedAt}: nothing after it was read. Repair it and import it again; existing users are left unchanged.`,
+      : `The file is damaged or incomplete at line ${damagedAt}: nothing after it was read. Fix it and import it again; existing users are left unchanged.`,
     imported + present + refused === 0 ? 'The file has no users.' : null,
     refusedFile === null ? null : `Refused users: ${refusedFile}`,
     idsFile === null ? null : `Former and new ids: ${idsFile}`,

@@ -103,7 +103,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
       const user = byCode
         ? await emailCodes.prove({ requestToken, code: form('emailCode') }, origin)
         : await proof.prove(email, form('password'), origin)
-      // The code is used up: without the second step, the user needs another one.
+      // The code is used up: without a two-factor code, the user needs another one.
       requestToken = ''
       // A stranger may have turned two-factor on for an address that is not theirs.
       const isStrangers = byCode && user.emailVerifiedAt === null

@@ -22,7 +22,7 @@ const ENGLISH = {
   password: 'Password',
   newPassword: 'New password',
   code: 'Two-factor code, if two-factor is on',
-  verified: 'The address is confirmed. You can go back to the app.',
+  verified: 'The address has been confirmed. You can go back to the app.',
   alreadyVerified: 'The address is already confirmed. You can go back to the app.',
   cancelled: 'The address is unchanged. Choose a new password: someone else knows yours.',
   wasReset: 'The new password is set. You can now sign in with it in the app.',

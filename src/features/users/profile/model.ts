@@ -94,9 +94,9 @@ export const UserProfile = closedObject(
       {
         enabled: flag('whether two-factor authentication is on', false),
         methods: t.Array(
-          openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
+          openEnum(['totp', 'recovery_code'], { description: 'a two-factor method' }),
           {
-            description: 'the methods that the second step accepts; empty while it is off',
+            description: 'the accepted two-factor methods; empty while two-factor is off',
             examples: [[]],
           },
         ),

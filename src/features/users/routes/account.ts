@@ -69,7 +69,7 @@ export function accountRoutes({ users, findIp, signedIn }: UserRoutesDeps) {
         const { userId, sessionId } = session
         const { currentPassword, newPassword, code } = body
         await passwordLogin.change(userId, sessionId, currentPassword, newPassword, code)
-        return message('The password has been changed. Other devices are signed out.')
+        return message('The password has been changed. Other devices have been signed out.')
       },
       {
         ...json(PasswordBody),
@@ -124,7 +124,7 @@ export function accountRoutes({ users, findIp, signedIn }: UserRoutesDeps) {
       async ({ body: { token } }) => {
         const isFirstUse = await addresses.verify(token)
         return message(
-          isFirstUse ? 'The address is confirmed.' : 'The address is already confirmed.',
+          isFirstUse ? 'The address has been confirmed.' : 'The address is already confirmed.',
         )
       },
       {
@@ -195,7 +195,7 @@ export function accountRoutes({ users, findIp, signedIn }: UserRoutesDeps) {
         detail: {
           tags,
           operationId: 'cancelEmailChange',
-          summary: 'Cancel a change of the e-mail address',
+          summary: 'Cancel an e-mail address change',
           description: 'Takes the token from the e-mail to the old address.',
         },
       },

@@ -72,7 +72,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in',
           description:
-            "Returns a session, or with code `two_factor_required` a challenge for the second step. With a guest's token in `Authorization` the guest is merged into the account once the sign-in is done.",
+            "Returns a session, or with code `two_factor_required` a two-factor challenge. With a guest's token in `Authorization` the guest is merged into the account once the sign-in is done.",
         },
       },
     )
@@ -94,7 +94,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
           tags,
           operationId: 'passTwoFactor',
           security: OPTIONAL_GUEST_TOKEN,
-          summary: 'Sign in: the second step',
+          summary: 'Complete a two-factor sign-in',
           description:
             'Takes the challenge from the first step and a code. Five wrong codes end the challenge. With a guest’s token in `Authorization`, in either step, the guest is merged into the account.',
         },
@@ -126,7 +126,7 @@ export function signInRoutes({ users, signedIn, ...origins }: UserRoutesDeps) {
       '/api/auth/social/v1',
       async ({ session: { userId, sessionId }, query: { provider, code } }) => {
         await socialLogin.unlink(userId, sessionId, provider, code)
-        return message('The provider is unlinked. Other devices are signed out.')
+        return message('The provider has been unlinked. Other devices have been signed out.')
       },
       {
         signedIn: true,

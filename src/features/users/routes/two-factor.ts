@@ -90,7 +90,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
       PATH,
       async ({ session, body }) => {
         await twoFactor.disable(session, body.password, body.code)
-        return message('Two-factor is off. Other devices are signed out.')
+        return message('Two-factor is off. Other devices have been signed out.')
       },
       {
         ...json(DisableBody),

@@ -29,7 +29,7 @@ type SignInDeps = UsersContext & {
   notices: Notices
 }
 
-/** The outcome of a completed first step: a session, or a challenge for the second step. */
+/** The outcome of a completed first step: a session, or a two-factor challenge. */
 type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
@@ -87,7 +87,7 @@ export function createSignIn(deps: SignInDeps) {
     return { code: 'two_factor_required', response: { challengeToken, methods, expiresIn } }
   }
 
-  /** The second step, with five attempts per challenge. */
+  /** Completes a two-factor sign-in, with five attempts per challenge. */
   async function passChallenge(
     challengeToken: string,
     code: string,

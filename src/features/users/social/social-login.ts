@@ -82,7 +82,7 @@ export function createSocialLogin(deps: SignInContext) {
     })
   }
 
-  /** The linked account, else the one with the verified address, else the guest's, else a new one. */
+  /** The first that exists: the linked account, the one with the verified address, the guest's, or a new one. */
   async function findOrCreateAccount(
     tx: Tx,
     identity: ProvenIdentity,
@@ -127,8 +127,8 @@ export function createSocialLogin(deps: SignInContext) {
 
   /**
    * Links only a verified address. If the provider owns the address, its user takes over an account that never verified
-   * it; else the request must carry the account's token, because the address may have changed hands. The user is signed
-   * in to the account even if it may not be linked.
+   * it; otherwise the request must carry the account's token, because the address may have changed hands. The user is
+   * signed in to the account even if it may not be linked.
    */
   async function linkByEmail(
     tx: Tx,

@@ -15,7 +15,7 @@ export const serverWebhookTags = { Webhooks: 'endpoints that receive events' }
 
 const url = t.String({
   maxLength: 2_000,
-  description: 'where events are sent: https, at a public address',
+  description: 'where events are sent: https, at a public IP address',
   field: { hint: 'Begins with https://' },
   examples: ['https://example.com/hooks'],
 })

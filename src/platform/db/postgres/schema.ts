@@ -5,7 +5,7 @@ import { postgresColumns } from './columns.ts'
 export function sharedTables() {
   const { table, text, int, ms } = postgresColumns
 
-  /** Counts the changes of each value that instances cache. */
+  /** Counts the changes to each value that instances cache. */
   const sharedVersions = table('shared_versions', {
     name: text().primaryKey(),
     version: int().notNull(),

@@ -13,7 +13,7 @@ export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>
     return current
   }
 
-  /** Later changes of the same commit must see the new value, and a value read before the commit must not stay. */
+  /** Later changes in the same commit must see the new value, and a value read before the commit must not stay. */
   async function invalidate(tx: Tx) {
     forget()
     tx.afterCommit(forget)

@@ -13,7 +13,7 @@ export const PATIENT_RATE = { grace: MAX_PAUSE, bytesPerSecond: () => 240 }
 /** More stalled bodies than this would fill the memory: each then gets only the contended grace, in seconds. */
 const MAX_STALLED = 2_000
 const CONTENDED_GRACE = 15
-/** How soon a change of the rate takes effect, and how long a body must pause to count as stalled. */
+/** How soon a change in the rate takes effect, and how long a body must pause to count as stalled. */
 const POLL_MS = 1_000
 
 let stalled = 0

@@ -7,7 +7,7 @@ import { hidden } from '../replies/envelope.ts'
 import { sendPublic } from '../replies/replies.ts'
 
 const CLIENT_PACKAGE_PATH = '/client.tgz'
-/** Lockfiles that name this address fail with a reason after an upgrade, not with another package. */
+/** Lockfiles that name this URL fail with a reason after an upgrade, not with another package. */
 const VERSIONED_PATH = `/client-${VERSION}.tgz`
 export const CLIENT_PACKAGE_NAME = `homeport-client-${VERSION}.tgz`
 
@@ -37,7 +37,7 @@ Apps in TypeScript or JavaScript keep the client of this version in their reposi
 Apps in Swift or Kotlin add two files: \`curl -fO ${baseUrl}/client/Homeport.swift -O ${baseUrl}/client/HomeportModels.swift\`, or those that end in \`.kt\`.`
 }
 
-/** The client package, which npm installs from either address. The address of another version returns 404 with the reason. */
+/** The client package, which npm installs from either URL. The URL of another version returns 404 with the reason. */
 export function clientPackage() {
   let cached: ClientPackage | null = null
   return new Elysia({ name: 'client-package' })

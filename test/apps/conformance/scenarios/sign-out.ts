@@ -12,7 +12,7 @@ import {
   USERS,
 } from './common.ts'
 
-const DELETED = { message: 'The account is deleted.' }
+const DELETED = { message: 'The account has been deleted.' }
 const READS_ANN: Step = { call: 'readProfile', gives: { email: ANN.email } }
 
 export const SIGN_OUT_SCENARIOS: Scenario[] = [

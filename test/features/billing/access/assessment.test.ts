@@ -10,7 +10,7 @@ test('a prepaid month that begins on 31 January ends on the last day of February
   expect(new Date(assessed?.expiresAt ?? 0).toISOString()).toBe('2026-02-28T10:00:00.000Z')
 })
 
-test('a prepaid purchase of a plan whose duration is invalid ends at its start, or at its known end', () => {
+test('a prepaid purchase of a plan with an invalid duration ends at its start, or at its known end', () => {
   const plans = [createPlan('month', { duration: 'bananas' })]
   const unknownStart = { ...prepaid('month'), purchasedAt: null, startedAt: START }
   const known = { ...prepaid('month'), expiresAt: START + 1 }

@@ -27,7 +27,7 @@ export function createAccounts({ state, sessions, tokens, security }: AccountDep
       requireSecondStep(user, code)
       setPassword(user, newPassword)
       secure(userId, sessionId)
-      return { message: 'The password has been changed. Other devices are signed out.' }
+      return { message: 'The password has been changed. Other devices have been signed out.' }
     },
     forgotPassword({ email }) {
       const user = findByEmail(email)
@@ -49,7 +49,7 @@ export function createAccounts({ state, sessions, tokens, security }: AccountDep
       if (!link) throw invalidLink()
       const user = find(link.userId)
       update(user, { emailVerifiedAt: user.emailVerifiedAt ?? clock.now })
-      return { message: 'The address is confirmed.' }
+      return { message: 'The address has been confirmed.' }
     },
     resendVerification(_input, { userId }) {
       const { email, emailVerifiedAt } = find(userId)
@@ -90,7 +90,7 @@ export function createAccounts({ state, sessions, tokens, security }: AccountDep
       const user = proveTwoFactor(request, password, code)
       Object.assign(user, { hasSecret: false, twoFactorSince: null, recoveryCodes: [] })
       secure(user.id, request.sessionId)
-      return { message: 'Two-factor is off. Other devices are signed out.' }
+      return { message: 'Two-factor is off. Other devices have been signed out.' }
     },
   } satisfies Partial<Handlers>
 

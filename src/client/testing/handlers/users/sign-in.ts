@@ -119,7 +119,7 @@ export function createSignIn({ state, sessions, tokens, security }: AccountDeps)
     return sessions.open(user, request)
   }
 
-  /** The linked account, else one with the same verified address, else the guest's, else a new one. */
+  /** The first that exists: the linked account, one with the same verified address, the guest's, or a new one. */
   function findOrAdd(
     identity: FakeIdentity,
     { name = identity.name, code }: SocialLogin,
