@@ -71,12 +71,7 @@ function compareEvents(a: LoggedEvent, b: LoggedEvent) {
 function identityGroups(log: LoggedEvent[]): Set<string>[] {
   let groups = log
     .filter((event) => event.type !== 'TRANSFER')
-    .map(
-      (event) =>
-        new Set(
-          [event.appUserId, event.originalAppUserId, ...event.aliases].filter((id) => id !== null),
-        ),
-    )
+    .map((event) => new Set(realIds([event.appUserId, event.originalAppUserId, ...event.aliases])))
   for (let changed = true; changed; ) {
     changed = false
     const joined: Set<string>[] = []
@@ -92,6 +87,10 @@ function identityGroups(log: LoggedEvent[]): Set<string>[] {
   return groups
 }
 
+function realIds(ids: (string | null)[]) {
+  return ids.filter((id) => id !== null && id !== 'Anonymous') as string[]
+}
+
 function ownerGroup(
   events: LoggedEvent[],
   log: LoggedEvent[],
@@ -99,17 +98,19 @@ function ownerGroup(
 ) {
   let owner: Set<string> | null = null
   for (const event of log) {
-    if (events.includes(event)) owner = groupOf(event.appUserId ?? '')
+    const [name] = realIds([event.appUserId, event.originalAppUserId, ...event.aliases])
+    if (events.includes(event) && name !== undefined) owner = groupOf(name)
     if (event.type !== 'TRANSFER' || owner === null) continue
     const [first] = events
     const store = events.find((one) => one.store !== null)?.store
     if (event.store && store && event.store !== store) continue
     if (event.hasEnvironment && event.environment !== first?.environment) continue
     const holder: Set<string> = owner
-    const isSource = event.transferredFrom.some((id) =>
+    const isSource = realIds(event.transferredFrom).some((id) =>
       [...groupOf(id)].some((one) => holder.has(one)),
     )
-    if (isSource && event.transferredTo[0]) owner = groupOf(event.transferredTo[0])
+    const [destination] = realIds(event.transferredTo)
+    if (isSource && destination) owner = groupOf(destination)
   }
   return owner
 }

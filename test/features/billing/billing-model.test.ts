@@ -29,8 +29,8 @@ import { fault } from '../../support/fault.ts'
 const EVE = '01a1fecb-4162-75f8-b13e-d84fd1f88be2'
 const USERS = ['ann', 'bob', EVE]
 const IDS = [...USERS, '$anon-1', '$anon-2']
-/** The ids as events spell them: Homeport's own in upper case too. */
-const SPELLINGS = [...IDS, EVE.toUpperCase()]
+/** The ids as events spell them: Homeport's own in upper case too, and a placeholder. */
+const SPELLINGS = [...IDS, EVE.toUpperCase(), 'Anonymous']
 const TYPES = [
   'INITIAL_PURCHASE',
   'RENEWAL',
@@ -203,7 +203,10 @@ function accessByFunctions(log: LoggedEvent[]): Record<string, string[]> {
       environment: inOrder[0]?.environment ?? '',
       store: inOrder.find(({ store }) => store)?.store ?? null,
     }
-    const mentions = inOrder.map((event) => ({ ...event, name: findOwnerId(event) ?? '' }))
+    const mentions = inOrder.flatMap((event) => {
+      const name = findOwnerId(event)
+      return name === null ? [] : [{ ...event, name }]
+    })
     const owner = computeOwners(mentions, transfers, traits, root).at(-1)
     return { purchase: foldPurchase(events) as Purchase, owner }
   })

@@ -87,6 +87,58 @@ test('a transfer to an id in upper case moves the purchase', async () => {
   expect(access).toEqual([false, true])
 })
 
+test('a purchase under a placeholder id belongs to the real user that the event names', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { user, accessToken } = await app.register()
+  await deliver(app, purchase('anonymous', { original_app_user_id: user._id }))
+  expect(await isActive(app, accessToken)).toBe(true)
+})
+
+test('a transfer from a placeholder id moves nothing', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(2))
+  const { user, accessToken } = await app.register()
+  await deliver(app, purchase('anonymous'))
+  const transfer = { type: 'TRANSFER', at: 1, transferred_to: [user._id] }
+  expect(await deliver(app, { ...transfer, transferred_from: ['anonymous'] })).toBe('ignored')
+  expect(await isActive(app, accessToken)).toBe(false)
+})
+
+test('a transfer that also names a placeholder id moves the purchase to the real user', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(2))
+  const { user, accessToken } = await app.register()
+  await deliver(app, purchase('ann'))
+  const names = { transferred_from: ['ann'], transferred_to: ['anonymous', '$RCAnonymousID:1'] }
+  await deliver(app, { type: 'TRANSFER', at: 1, ...names })
+  await deliver(app, {
+    ...lifecycle(user._id, 'SUBSCRIBER_ALIAS', 1),
+    aliases: ['$RCAnonymousID:1'],
+  })
+  expect(await isActive(app, accessToken)).toBe(true)
+})
+
+test('a rebuild gives a purchase stored under a placeholder id to the real user', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { user, accessToken } = await app.register()
+  await deliver(app, purchase('anonymous', { original_app_user_id: user._id }))
+  const { db, rebuildBilling } = app.services
+  const { subscriptions, purchaseOwners, billingAliases } = db.tables
+  await db.write(async (tx) => {
+    const customerId = 'anonymous'
+    const [row] = await tx.select().from(subscriptions)
+    const state = JSON.parse(JSON.stringify(row?.state).replaceAll(user._id, customerId))
+    await tx.update(subscriptions).set({ customerId, state })
+    await tx.update(purchaseOwners).set({ customerId })
+    await tx.insert(billingAliases).values({ appUserId: customerId, customerId })
+  })
+  expect(await isActive(app, accessToken)).toBe(false)
+  await rebuildBilling(AbortSignal.timeout(10_000))
+  expect(await isActive(app, accessToken)).toBe(true)
+})
+
 test('ids from other backends keep their spelling', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))

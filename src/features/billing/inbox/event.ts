@@ -128,8 +128,8 @@ function readFields(event: Json) {
     appUserId: readAppUserId(event['app_user_id']),
     originalAppUserId: readAppUserId(event['original_app_user_id']),
     aliases: list(event['aliases'], readAppUserId),
-    transferredFrom: list(event['transferred_from'], readAppUserId),
-    transferredTo: list(event['transferred_to'], readAppUserId),
+    transferredFrom: list(event['transferred_from'], readAppUserId).filter(isRealId),
+    transferredTo: list(event['transferred_to'], readAppUserId).filter(isRealId),
     redeemedFrom: list(event['redeemed_from'], readAppUserId),
     redeemedBy: list(event['redeemed_by'], readAppUserId),
     redemptionOutcome: text('redemption_outcome'),
@@ -177,6 +177,18 @@ export function readAppUserId(value: unknown): string | null {
   const id = readId(value)
   const lowerCase = id?.toLowerCase() ?? ''
   return isId(lowerCase) ? lowerCase : id
+}
+
+/** Ids that apps send when no user is signed in: they would join unrelated users into one customer. */
+const PLACEHOLDER_IDS = new Set(
+  'no_user null none nil (null) nan unidentified undefined unknown anonymous guest -1 0 [] {}'.split(
+    ' ',
+  ),
+)
+
+export function isRealId(id: string | null): id is string {
+  if (id === null || id === '[object Object]') return false
+  return !PLACEHOLDER_IDS.has(id.toLowerCase()) && id.trim() !== ''
 }
 
 function isNegative(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../lib/time/durations.ts'
-import type { BillingEvent } from '../inbox/event.ts'
+import { type BillingEvent, isRealId } from '../inbox/event.ts'
 import { ACCESS_GRANTED, isAboutAccess, RANK } from './event-types.ts'
 
 /** `orderedAt`: the provider's time of the event in ms; if implausible, the time of receipt. */
@@ -77,25 +77,12 @@ function computeRank({ type }: EventOrder): number {
 export function linkedIds(event: BillingEvent): string[] {
   const { type, appUserId, originalAppUserId, aliases, redeemedFrom, redeemedBy } = event
   if (type === 'PURCHASE_REDEEMED') {
-    return mergesIdentities(event) ? unique([...redeemedFrom, ...redeemedBy]) : []
+    return mergesIdentities(event) ? uniqueRealIds([...redeemedFrom, ...redeemedBy]) : []
   }
   if (findPurchaseKey(event) === null && !mergesIdentities(event)) return []
-  return unique([appUserId, originalAppUserId, ...aliases].filter((id) => id !== null)).filter(
-    isRealId,
-  )
+  return uniqueRealIds([appUserId, originalAppUserId, ...aliases])
 }
 
-/** Ids that apps send when no user is signed in: they would join unrelated users into one customer. */
-const PLACEHOLDER_IDS = new Set(
-  'no_user null none nil (null) nan unidentified undefined unknown anonymous guest -1 0 [] {}'.split(
-    ' ',
-  ),
-)
-
-function isRealId(id: string): boolean {
-  return !PLACEHOLDER_IDS.has(id.toLowerCase()) && id !== '[object Object]' && id.trim() !== ''
-}
-
-function unique(ids: string[]): string[] {
-  return [...new Set(ids)]
+function uniqueRealIds(ids: (string | null)[]): string[] {
+  return [...new Set(ids.filter(isRealId))]
 }

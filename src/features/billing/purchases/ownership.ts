@@ -1,4 +1,5 @@
 import { isId } from '../../../lib/ids.ts'
+import { isRealId } from '../inbox/event.ts'
 import { compareEvents, type EventOrder, type OrderedEvent } from './event-order.ts'
 
 /** An event that names a different app user id than the previous one, so the owner may have changed. */
@@ -24,7 +25,7 @@ export function findOwnerId({
   originalAppUserId,
   aliases,
 }: OrderedEvent): string | null {
-  return appUserId ?? originalAppUserId ?? aliases[0] ?? null
+  return [appUserId, originalAppUserId, ...aliases].find(isRealId) ?? null
 }
 
 /**

@@ -93,7 +93,7 @@ test.each([
     {
       type: 'PURCHASE_REDEEMED',
       redemption_outcome: 'alias',
-      redeemed_from: ['a'],
+      redeemed_from: ['a', 'guest'],
       redeemed_by: ['b'],
     },
     ['a', 'b'],
@@ -127,13 +127,16 @@ test('test events, telemetry and unknown types cannot affect access', () => {
   expect(affecting).toEqual(['EXPIRATION', 'TRANSFER', 'SUBSCRIBER_ALIAS'])
 })
 
-test('the owner is the app user id, otherwise the original id, otherwise the first alias', () => {
+test('the owner is the first real id of app user id, original id and aliases', () => {
   const all = { app_user_id: 'a', original_app_user_id: 'o', aliases: ['x'] }
   const { app_user_id: _id, ...withoutId } = all
-  const owners = [all, withoutId, { aliases: ['x'] }, {}].map((fields) =>
+  const withPlaceholder = { ...all, app_user_id: 'Anonymous' }
+  const onlyPlaceholders = { app_user_id: 'null', aliases: ['guest'] }
+  const given = [all, withoutId, { aliases: ['x'] }, withPlaceholder, onlyPlaceholders, {}]
+  const owners = given.map((fields) =>
     findOwnerId({ ...read({ event: { type: 'RENEWAL', ...fields } }), orderedAt: 0 }),
   )
-  expect(owners).toEqual(['a', 'o', 'x', null])
+  expect(owners).toEqual(['a', 'o', 'x', 'o', null, null])
 })
 
 test.each([
