@@ -41,13 +41,14 @@ const MAX_REMEMBERED = 1_000
 export function createOffers({ db, listPlans, log, now }: OffersDeps) {
   const { purchasedOffers, subscriptions } = db.tables
   const store = prepareUpsert(db, purchasedOffers)
-  const remembered = new Map<string, { purchaseKey: string; at: number }>()
+  const remembered = new Map<string, { purchaseKey: string; at: number; isCoin: boolean }>()
   const reported = new Set<string>()
   return { remember, rememberCounted, report, listUnmatched }
 
   async function remember(tx: Tx, purchaseKey: string, purchase: Purchase) {
-    const isActive = (at: number) => assessPurchases([purchase], at).some(isPaidFor)
-    await storeOnce(tx, purchaseKey, formatOffer(purchase), isActive)
+    const isCoin = purchase.periodType === 'CONSUMABLE'
+    const isActive = (at: number) => isCoin || assessPurchases([purchase], at).some(isPaidFor)
+    await storeOnce(tx, purchaseKey, formatOffer(purchase), isActive, isCoin)
   }
 
   /** Remembers products from before this table, when counting reaches their purchases. */
@@ -58,19 +59,24 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     await storeOnce(tx, purchaseKey, last.offer, isActive)
   }
 
-  /** At most once a minute for each product: an almost newest purchase is good enough. */
+  /**
+   * At most once a minute for each product: an almost newest purchase is good enough. A consumed purchase stays, because
+   * the next ones will be consumed too.
+   */
   async function storeOnce(
     tx: Tx,
     purchaseKey: string,
     offer: string,
     isActive: (at: number) => boolean,
+    isCoin = false,
   ) {
     const { environment } = parsePurchaseKey(purchaseKey)
     const key = `${environment} ${offer}`
     const at = now().getTime()
     const known = remembered.get(key)
+    if (known?.isCoin) return
     const isKnownPurchase = known?.purchaseKey === purchaseKey
-    const isRecent = known !== undefined && at >= known.at && at - known.at < REFRESH_MS
+    const isRecent = !isCoin && known !== undefined && at >= known.at && at - known.at < REFRESH_MS
     if (isRecent && !isKnownPurchase) return
     if (!isActive(at)) {
       // The product's next active purchase replaces it.
@@ -81,7 +87,7 @@ export function createOffers({ db, listPlans, log, now }: OffersDeps) {
     await store(tx, { environment, offer, purchaseKey })
     tx.afterCommit(() => {
       if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-      remembered.set(key, { purchaseKey, at })
+      remembered.set(key, { purchaseKey, at, isCoin })
     })
   }
 

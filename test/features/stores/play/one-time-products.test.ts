@@ -52,15 +52,50 @@ test.each([true, false])(
   },
 )
 
-test('detects within a day that the app has consumed a product', async () => {
+test.each([
+  ['two minutes', 0],
+  ['an hour', 10 * MINUTE],
+  ['a day', 10 * HOUR],
+])('detects within %s that the app has consumed a product', async (_name, consumedAfter) => {
   await using world = await createPlayWorld()
-  const { store, userId } = world
+  const { app, store, userId } = world
   const bought = store.buyOnce({ userId })
   await report(world, bought.notification)
-  expect(await world.listSubscriptions()).toMatchObject([{ status: 'active' }])
-  bought.consume()
-  await advance(world, DAY)
-  expect(await world.listSubscriptions()).toMatchObject([{ status: 'consumed', active: false }])
+  const consumedAt = app.clock.now.getTime() + consumedAfter
+  for (const delay of [2 * MINUTE, HOUR, DAY]) {
+    const isConsumed = app.clock.now.getTime() >= consumedAt
+    if (isConsumed) bought.consume()
+    await advance(world, delay)
+    const status = isConsumed ? 'consumed' : 'active'
+    expect(await world.listSubscriptions()).toMatchObject([{ status, active: !isConsumed }])
+  }
+})
+
+test('frequent sales of coins are not listed as paid without access', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  const buyAndConsume = async () => {
+    const bought = store.buyOnce({ userId })
+    await report(world, bought.notification)
+    bought.consume()
+  }
+  for (let minute = 0; minute < 5; minute++) {
+    await buyAndConsume()
+    await advance(world, MINUTE)
+  }
+  expect(await app.services.listUnmatched()).toEqual([])
+  await buyAndConsume()
+  expect(await app.services.listUnmatched()).toEqual([])
+})
+
+test('a product that is not consumed is listed as paid without access', async () => {
+  await using world = await createPlayWorld()
+  const { app, store, userId } = world
+  for (const hours of [0, 1, 48]) {
+    await report(world, store.buyOnce({ userId, product: 'lifetime' }).notification)
+    await advance(world, hours * HOUR)
+    expect(await app.services.listUnmatched()).toMatchObject([{ productId: 'lifetime', lines: 1 }])
+  }
 })
 
 test('a token submitted without its kind may be a subscription or a product', async () => {

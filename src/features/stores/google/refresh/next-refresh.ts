@@ -10,6 +10,8 @@ const { afterMs, untilMs } = REFRESHES.store
 const QUIET_MS = 7 * DAY_MS
 /** A purchase may be unknown for a moment after it was made. */
 const UNKNOWN_DELAYS_MS = [2 * MINUTE_MS, 8 * MINUTE_MS]
+/** Google does not report that the app has consumed a product. Most apps consume it at once. */
+const CONSUMPTION_DELAYS_MS = [2 * MINUTE_MS, HOUR_MS, DAY_MS]
 const OVER = new Set<string | null>(['EXPIRED', 'CANCELLED', 'PENDING_PURCHASE_CANCELED'])
 /** How many times Google may report a confirmed, running purchase as unknown: for about two months. */
 const MAX_MISSES = 240
@@ -47,9 +49,10 @@ function findNextChange(answer: PlayAnswer, at: number): number | null {
       return null
     case 'EXPIRED':
       return (end ?? at) + untilMs
-    case 'PURCHASED':
-      // The app may consume it soon.
-      return at < (answer.startedAt ?? 0) + DAY_MS ? at + DAY_MS : null
+    case 'PURCHASED': {
+      const delay = CONSUMPTION_DELAYS_MS.find((ms) => at < (answer.startedAt ?? 0) + ms)
+      return delay === undefined ? null : at + delay
+    }
     case 'PENDING':
     case 'ON_HOLD':
       return at + DAY_MS
