@@ -191,7 +191,7 @@ export function createAccessStates(deps: AccessStatesDeps) {
     const holder = await holders.holderAmong(tx, users)
     for (const userId of users) {
       const heldBy = userId === holder ? null : holder
-      for (const environment of listEnvironments(purchases)) {
+      for (const environment of await listEnvironments(tx, userId, purchases)) {
         const change = await storeIfChanged(tx, userId, environment, purchases, heldBy)
         if (change) await announce(tx, change)
       }
@@ -205,9 +205,16 @@ export function createAccessStates(deps: AccessStatesDeps) {
     return (await isUserWithin(tx, only)) ? [only] : []
   }
 
-  function listEnvironments(purchases: Purchase[]): Environment[] {
-    const hasSandbox = purchases.some(({ environment }) => environment === 'SANDBOX')
-    return showsSandbox && hasSandbox ? ['production', 'sandbox'] : ['production']
+  /** Includes the sandbox if the user's last test purchase has moved to another user. */
+  async function listEnvironments(
+    tx: Tx,
+    userId: string,
+    purchases: Purchase[],
+  ): Promise<Environment[]> {
+    const hasSandbox = async () =>
+      purchases.some(({ environment }) => environment === 'SANDBOX') ||
+      (await findState(tx, { userId, environment: 'sandbox' })) !== undefined
+    return showsSandbox && (await hasSandbox()) ? ['production', 'sandbox'] : ['production']
   }
 
   /** Null if the access has not changed. */

@@ -47,3 +47,23 @@ test('a first comparison is not announced, even if it was interrupted and the pl
   expect(await db.read.$count(db.tables.accessStates)).toBe(1)
   expect(await db.read.$count(webhookMessages)).toBe(0)
 })
+
+test('announces the end of sandbox access when the only test purchase moves to another user', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(2))
+  const { db, webhooks } = app.services
+  const { accessStates, webhookMessages } = db.tables
+  await webhooks.endpoints.add({ url: 'https://example.com/hooks', events: ['all'] })
+  const [ann, bob] = [await app.register(), await app.register('bob@example.com')]
+  const environment = 'SANDBOX'
+  await deliver(app, purchase(ann.user._id, { environment }))
+  const ids = { transferred_from: [ann.user._id], transferred_to: [bob.user._id] }
+  await deliver(app, { type: 'TRANSFER', at: 1, environment, ...ids })
+  const rows = await db.read.select().from(accessStates)
+  const active = rows.filter(({ state }) => (state as { active: boolean }).active)
+  expect(active.map(({ userId }) => userId)).toEqual([bob.user._id])
+  const messages = await db.read.select().from(webhookMessages)
+  const changes = messages.filter(({ type }) => type === 'subscription.changed')
+  const last = changes.findLast(({ userId }) => userId === ann.user._id)
+  expect(JSON.parse(last?.data ?? '{}').current.active).toBe(false)
+})
