@@ -134,7 +134,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     clearOldTelemetry: createTelemetryCleanup(deps),
     grants: createGrants({ ...deps, eventInbox, subscription }),
     accessSearch: createAccessSearch(db),
-    timeline: createTimeline({ ...deps, eventLog, subscription, accessSettings }),
+    timeline: createTimeline({ ...deps, eventLog, projection, subscription, accessSettings }),
     listUnmatched: offers.listUnmatched,
     counting,
     figures: createFigures({ ...deps, readProgress: counting.readProgress }),

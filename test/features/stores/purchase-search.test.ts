@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { deliver, lifecycle, purchase } from '../../support/billing.ts'
 import { count, createFiguresApp } from '../../support/business.ts'
+import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 test('support can find each purchase without a transaction by the id that the console shows', async () => {
@@ -87,6 +88,24 @@ test('purchases are sorted by the start of their periods, and those from an olde
   await db.write(async (tx) => void (await tx.update(db.tables.subscriptions).set({ latestAt: 0 })))
   await latestTimes.backfill(AbortSignal.timeout(5_000))
   expect(await read('-latest')).toEqual(['2', '1', '3'])
+})
+
+test('all purchases of a user are listed page by page, the latest first', async () => {
+  await using app = await createTestApp()
+  const browser = await signInOperator(app)
+  for (let at = 0; at < 121; at++) {
+    const ids = { transaction_id: `${at}`, original_transaction_id: `${at}` }
+    await deliver(app, purchase('ann', { ...ids, purchased_day: at, expiration_day: 9_999 }))
+  }
+  const idsOf = (purchases: { transactionId: string }[]) =>
+    purchases.map(({ transactionId }) => Number(transactionId))
+  const latest = Array.from({ length: 121 }, (_, at) => 120 - at)
+  const first = await browser.read('purchases?id=ann')
+  const second = await browser.read(`purchases?id=ann&after=${encodeURIComponent(first.next)}`)
+  expect(idsOf([...first.purchases, ...second.purchases])).toEqual(latest)
+  expect(second.next).toBe(null)
+  const { outcome } = await runCommand(app, 'purchases list', [], { user: 'ann', limit: '3' })
+  expect(idsOf(outcome)).toEqual([120, 119, 118])
 })
 
 test('a listed purchase has the latest payment in its own currency, once it is counted', async () => {

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray } from 'drizzle-orm'
 import {
   type Environment,
   type StoredEnvironment,
@@ -7,7 +7,7 @@ import {
 } from '../environment.ts'
 import type { Attribution } from '../inbox/attribution.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import { readPurchase } from '../projection/fold-state.ts'
+import type { Projection } from '../projection/projection.ts'
 import { activeEntitlementIds, isOneTime, type PurchaseAccess } from '../purchases/access.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { findSource, type Purchase } from '../purchases/purchase.ts'
@@ -24,6 +24,7 @@ type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
   subscription: Pick<Subscription<Plan>, 'findCustomer'>
   eventLog: Pick<EventLog, 'readRows'>
+  projection: Pick<Projection, 'listPurchases'>
   listPlans: (wanted: string[]) => Promise<Catalogue<Plan>>
   accessSettings: AccessSettings
   /** The app user id that the purchase's latest claim names; null for none. */
@@ -41,9 +42,9 @@ const MAX_PURCHASES_SHOWN = 50
 const MAX_TRANSFERS_SHOWN = 50
 /** A user's purchases with their events, and the reason for the access. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
-  const { db, eventLog, subscription, listPlans, accessSettings, findClaimant, findLink, now } =
-    deps
-  const { billingEvents, subscriptions, transferIds } = db.tables
+  const { db, eventLog, projection, subscription, listPlans, accessSettings } = deps
+  const { findClaimant, findLink, now } = deps
+  const { billingEvents, transferIds } = db.tables
   const readHistory = createPurchaseHistory(db, eventLog)
   return { read, readHistory, explain, explainForEvent, summarize }
 
@@ -141,16 +142,8 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 
   async function listPurchases(customerId: string) {
-    const rows = await db.read
-      .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
-      .from(subscriptions)
-      .where(eq(subscriptions.customerId, customerId))
-      .orderBy(asc(subscriptions.purchaseKey))
-      .limit(MAX_PURCHASES_SHOWN * 10)
-    return rows.map(({ purchaseKey, state }) => ({
-      ...readPurchase(state),
-      purchaseKey,
-    }))
+    const read = (name: string) => projection.listPurchases(customerId, name)
+    return [...(await read('PRODUCTION')), ...(await read('SANDBOX'))]
   }
 
   async function toTimelineEntry(purchase: KeyedPurchase, all: KeyedPurchase[], ids: string[]) {

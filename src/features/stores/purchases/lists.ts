@@ -17,8 +17,8 @@ type Needs = {
 const PAGE_SIZE = 25
 /** Rows examined for a page of all active purchases, which takes about 7 ms. */
 const MAX_SCANNED = 1_500
-/** A user has few purchases, so a search has no pages. */
-const MAX_FOUND = 100
+/** A search shows the purchases of most users on one page. */
+const SEARCH_PAGE_SIZE = 100
 const DEFAULT_LIMIT = 50
 
 const purchases = defineList({
@@ -38,7 +38,10 @@ const purchases = defineList({
   }),
   isPersonal: true,
   async read(needs: Needs, { id, limit = PAGE_SIZE, ...query }, { reader, signal }) {
-    if (id !== undefined) return { purchases: await search(needs, id, limit, reader), next: null }
+    if (id !== undefined) {
+      const size = reader === 'page' ? SEARCH_PAGE_SIZE : limit
+      return search(needs, id, { limit: size, after: query.after }, reader)
+    }
     // Matches of a filter are rare, so a search for them may take a few seconds.
     const isBrief = query.filter === undefined && reader !== 'command'
     const effort = isBrief ? { maxScanned: MAX_SCANNED } : {}
@@ -77,7 +80,7 @@ const purchases = defineList({
       ],
       [
         '--user <id-or-email>',
-        'all purchases of a user or an app user id, including those that have ended',
+        'all purchases of a user or an app user id, the latest first, including those that have ended',
       ],
       ['--sandbox', 'the sandbox instead of production'],
       ['--limit <count>', `maximum number of results (default: ${DEFAULT_LIMIT})`],
@@ -107,14 +110,14 @@ const purchases = defineList({
 async function search(
   { stores: { purchaseSearch }, findIdByEmail }: Needs,
   id: string,
-  limit: number,
+  page: { limit: number; after: string | undefined },
   reader: ListContext['reader'],
 ) {
   const text = parseSearchText(id)
   const userId = (await findIdByEmail(text)) ?? text.trim()
-  if (reader === 'command') return purchaseSearch.listForUser(userId, limit)
-  const owned = await purchaseSearch.listForUser(userId, MAX_FOUND)
-  return owned.length > 0 ? owned : purchaseSearch.find(text)
+  const owned = await purchaseSearch.listForUser(userId, page)
+  if (reader === 'command' || owned.purchases.length > 0) return owned
+  return { purchases: await purchaseSearch.find(text), next: null }
 }
 
 export const purchaseLists = [purchases]

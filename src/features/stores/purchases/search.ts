@@ -111,15 +111,17 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
     return found
   }
 
-  async function listForUser(appUserId: string, limit: number) {
+  /** The latest first, also those that have ended. */
+  async function listForUser(appUserId: string, options: Pick<ListOptions, 'after' | 'limit'>) {
     const customerId = await findCustomerId(appUserId)
-    if (customerId === undefined) return []
-    const rows = await db.read
-      .select()
-      .from(subscriptions)
-      .where(eq(subscriptions.customerId, customerId))
-      .limit(limit)
-    return Promise.all(rows.map(toFoundPurchase))
+    if (customerId === undefined) return { purchases: [], next: null }
+    const { purchaseKey: key, latestAt: sortedBy } = subscriptions
+    const sources = createSources(
+      { read: db.read, table: subscriptions, key, isDescending: true },
+      [{ where: eq(subscriptions.customerId, customerId), isIndexed: true, sortedBy }],
+    )
+    const { rows, next } = await findPage({ sources, ...options })
+    return { purchases: await Promise.all(rows.map(toFoundPurchase)), next }
   }
 
   /** The purchases in the log with the given id. */

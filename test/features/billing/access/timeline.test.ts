@@ -221,6 +221,20 @@ test('shows the best 50 purchases and counts the others', async () => {
   expect([lines[0]?.transactionId, lines.at(-1)?.transactionId]).toEqual(['L51', 'L2'])
 })
 
+test('explains access by the subscription of a user with hundreds of coin purchases', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  for (let at = 0; at < 505; at++) {
+    const ids = { transaction_id: `C${at}`, original_transaction_id: `C${at}` }
+    const coins = { ...ids, product_id: 'coins', entitlement_ids: null, expiration_at_ms: null }
+    await receive(app, { ...initial(coins), type: 'NON_RENEWING_PURCHASE', id: `bought ${at}` })
+  }
+  await receive(app, initial({ transaction_id: 'S1', original_transaction_id: 'S1' }))
+  const { lines, hiddenLines } = await read(app)
+  expect([lines[0]?.transactionId, hiddenLines]).toEqual(['S1', 456])
+  expect(await app.services.timeline.summarize(ANN)).toMatchObject({ isActive: true })
+})
+
 test('the console shows each environment’s timeline, and explains access per event', async () => {
   await using app = await createTestApp()
   await playEvents(app, [initial({ id: 'test', environment: 'SANDBOX' })], 1)

@@ -195,7 +195,7 @@ test('an add-on is a separate purchase, and ends when it is removed', async () =
     'pro_month:monthly',
   ])
   const { purchaseSearch } = app.services.stores
-  const purchases = await purchaseSearch.listForUser(userId, 10)
+  const { purchases } = await purchaseSearch.listForUser(userId, { limit: 10 })
   for (const { transactionId } of purchases) {
     const found = await purchaseSearch.find(transactionId)
     expect(found.map((one) => one.transactionId)).toContain(transactionId)
