@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
-import { deliver, lifecycle, purchase } from '../../support/billing.ts'
+import { deliver, lifecycle, ms, purchase } from '../../support/billing.ts'
 import { count, createFiguresApp } from '../../support/business.ts'
 import { runCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
@@ -106,6 +106,28 @@ test('all purchases of a user are listed page by page, the latest first', async 
   expect(second.next).toBe(null)
   const { outcome } = await runCommand(app, 'purchases list', [], { user: 'ann', limit: '3' })
   expect(idsOf(outcome)).toEqual([120, 119, 118])
+})
+
+test('coins that a user has bought twice are not listed as a duplicate', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const coins = { product_id: 'coins', entitlement_ids: null, expiration_day: null }
+  for (const [id, fields] of Object.entries({ 1: {}, 2: {}, 3: coins, 4: coins })) {
+    const ids = { transaction_id: id, original_transaction_id: id }
+    const type = fields === coins ? 'NON_RENEWING_PURCHASE' : 'INITIAL_PURCHASE'
+    await deliver(app, { ...purchase('ann', { ...ids, ...fields }), type })
+  }
+  for (const id of ['5', '6']) {
+    const unnamed = { product_id: null, transaction_id: id, original_transaction_id: id }
+    await deliver(
+      app,
+      lifecycle('ann', 'SUBSCRIPTION_EXTENDED', 0, { ...unnamed, expiration_day: 30 }),
+    )
+  }
+  const { outcome } = await runCommand(app, 'purchases list', [], { doubled: true })
+  expect(outcome.map((one: { transactionId: string }) => one.transactionId)).toEqual(['1', '2'])
+  const all = await runCommand(app, 'purchases list', [])
+  expect(all.outcome).toHaveLength(6)
 })
 
 test('a listed purchase has the latest payment in its own currency, once it is counted', async () => {

@@ -13,6 +13,7 @@ import { type Environment, storedEnvironment, toEnvironment } from '../../billin
 import { isPseudonym } from '../../billing/inbox/erasure.ts'
 import type { Transactions } from '../../billing/inbox/transactions.ts'
 import { readPurchase } from '../../billing/projection/fold-state.ts'
+import { isOneTime } from '../../billing/purchases/access.ts'
 import { NO_CUSTOMER } from '../../billing/purchases/ownership.ts'
 import { findSource, type Purchase } from '../../billing/purchases/purchase.ts'
 import {
@@ -197,19 +198,15 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       .select()
       .from(billingAliases)
       .where(inArray(billingAliases.customerId, customers))
-    const users = new Set(
-      await existingUsers(
-        db.read,
-        aliases.map(({ appUserId }) => appUserId),
-      ),
-    )
+    const ids = aliases.map(({ appUserId }) => appUserId)
+    const users = new Set(await existingUsers(db.read, ids))
     const owned = new Set(
       aliases.filter(({ appUserId }) => users.has(appUserId)).map((one) => one.customerId),
     )
     return rows.filter(({ customerId }) => !owned.has(customerId))
   }
 
-  /** Those whose customer also has the product in another active purchase. */
+  /** Those whose customer also has the product in another active purchase. Coins may be bought again. */
   async function keepDoubled(rows: Row[]): Promise<Row[]> {
     const owned = rows.filter(({ customerId }) => customerId !== NO_CUSTOMER)
     const customers = [...new Set(owned.map(({ customerId }) => customerId))]
@@ -218,11 +215,12 @@ export function createPurchaseSearch(deps: PurchaseSearchDeps) {
       .from(subscriptions)
       .where(inArray(subscriptions.customerId, customers))
     const assess = await createAssessment(deps)
-    const counts = new Map<string, number>()
-    for (const row of all.filter((one) => assess(toPurchase(one)).active)) {
-      counts.set(toProductKey(row), (counts.get(toProductKey(row)) ?? 0) + 1)
-    }
-    return owned.filter((row) => (counts.get(toProductKey(row)) ?? 0) > 1)
+    const counted = all.filter((row) => {
+      const purchase = assess(toPurchase(row))
+      return purchase.active && purchase.productId !== null && !isOneTime(purchase)
+    })
+    const byProduct = Map.groupBy(counted, toProductKey)
+    return owned.filter((row) => (byProduct.get(toProductKey(row)) ?? []).length > 1)
   }
 
   async function keepDiffering(rows: Row[]): Promise<Row[]> {
