@@ -45,7 +45,7 @@ const FOR_DEVELOPERS = [
   'Set RC_API_KEY to refresh purchases from RevenueCat.',
   "This server has version … of the client: …. Keep the file of an older version in the app's repository.",
   // Only operators search.
-  'More users have this name than a search lists. Add another word of the name.',
+  'More users match than a search lists. Enter more of the name or the id.',
   'There is no event ….',
   'There is no purchase ….',
   'Other operators are searching. Try again in a few seconds.',

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { chunk } from '../../src/lib/concurrency/chunk.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { deliver, lifecycle, ms, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'
@@ -195,6 +196,68 @@ test('finds names from before the index once it is filled, and users by the begi
   expect((await find(app, 'miller')).users).toMatchObject([{ id: user._id }])
   expect((await find(app, user._id.slice(0, 13))).users).toMatchObject([{ id: user._id }])
 })
+
+test('finds a full name although thousands of users share its longest word', async () => {
+  await using app = await createTestApp()
+  await addUsers(app, 2_050, (at) => `Alexander B${at}`)
+  const ids = await addUsers(app, 1, () => 'Alexander Smith')
+  const { users, hasMoreNames } = await find(app, 'alexander smith')
+  expect([users.map(({ id }) => id), hasMoreNames]).toEqual([ids, false])
+  expect((await find(app, 'alexander b1')).hasMoreNames).toBe(true)
+})
+
+test('counts a user once whose name has several words with the same beginning', async () => {
+  await using app = await createTestApp()
+  const ids = await addUsers(app, 50, () => 'Ann Anna')
+  const { users, hasMoreNames } = await find(app, 'ann')
+  expect([users.map(({ id }) => id).toSorted(), hasMoreNames]).toEqual([ids, false])
+  await addUsers(app, 1, () => 'Anna')
+  expect((await find(app, 'ann')).hasMoreNames).toBe(true)
+})
+
+test('says that more user ids begin with the text than are listed', async () => {
+  await using app = await createTestApp()
+  const operator = await signInOperator(app)
+  const ids = await addUsers(app, 50)
+  const prefix = ids[0]?.slice(0, 8) ?? ''
+  const { users, hasMoreNames } = await find(app, prefix)
+  expect([users.map(({ id }) => id), hasMoreNames]).toEqual([ids, false])
+  expect((await operator.ask('GET', `people/export.csv?q=${prefix}`)).status).toBe(200)
+  await addUsers(app, 1)
+  const more = await find(app, prefix)
+  expect([more.users.length, more.hasMoreNames]).toEqual([50, true])
+  expect((await operator.ask('GET', `people/export.csv?q=${prefix}`)).status).toBe(422)
+})
+
+test('finds the users of fifty purchases whose transaction ids begin with the text', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const ids = await addUsers(app, 50)
+  for (const [at, id] of ids.entries())
+    await deliver(app, purchase(id, { original_transaction_id: `7000${at}` }))
+  const { users, unlinkedIds } = await find(app, '7000')
+  expect([users.length, unlinkedIds]).toEqual([50, []])
+})
+
+/** Adds guests, and returns their ids, which have the same beginning. */
+async function addUsers(app: TestApp, count: number, nameOf = (_at: number) => '') {
+  const { db, accounts } = app.services
+  const { users } = db.tables
+  const known = await db.read.$count(users)
+  const at = new Date(ms(0))
+  const place = { locale: 'en', timezone: 'utc', currency: 'usd', onboardingCompleted: false }
+  const rows = Array.from({ length: count }, (_, index) => {
+    const id = `0190aaaa-0000-7000-8000-${String(known + index).padStart(12, '0')}`
+    return { ...place, id, name: nameOf(index), loginType: 'guest', createdAt: at, updatedAt: at }
+  })
+  for (const batch of chunk(rows, 500)) {
+    await db.write(async (tx) => {
+      await tx.insert(users).values(batch)
+      await accounts.names.add(tx, batch)
+    })
+  }
+  return rows.map(({ id }) => id)
+}
 
 test('finds a customer by the transaction of any renewal, in any spelling', async () => {
   await using app = await createTestApp()

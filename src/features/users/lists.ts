@@ -36,7 +36,7 @@ const people = defineList({
     if (reader === 'command' && Object.keys(texts).length === 0)
       return users.directory.list({ emailPrefix: q, after, limit })
     const found = await findUsers(q ?? '', { after, limit, filter: readFilter(texts, now()) })
-    if (reader === 'file' && found.hasMoreNames) throw tooManyNames()
+    if (reader === 'file' && found.hasMoreNames) throw tooManyFound()
     return found
   },
   rows: ({ users }) => users,
@@ -80,10 +80,10 @@ const sessions = defineList({
   command: null,
 })
 
-function tooManyNames(): AppError {
+function tooManyFound(): AppError {
   return new AppError(
     'validation_failed',
-    'More users have this name than a search lists. Add another word of the name.',
+    'More users match than a search lists. Enter more of the name or the id.',
   )
 }
 

@@ -100,7 +100,7 @@ function UserSearch() {
         below={({ users, unlinkedIds, hasMoreNames, scannedTo }) => (
           <>
             {hasMoreNames && (
-              <p class="soft">More users match this name. Enter more of the name.</p>
+              <p class="soft">More users match. Enter more of the name or the id.</p>
             )}
             {isFiltered && next !== null && rows.length % PAGE_SIZE !== 0 && (
               <Scanned to={rows.length === users.length ? scannedTo : null} next={next} />

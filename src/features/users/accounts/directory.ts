@@ -30,7 +30,7 @@ export type FoundUsers = {
   unlinkedIds: string[]
   /** The transaction ids of purchases that begin with the text. */
   purchaseIds: string[]
-  /** Whether more users have a matching name than are listed. */
+  /** Whether more users have a matching name or id than are listed. */
   hasMoreNames: boolean
   eventId: string | null
   /** How many users match the filters, counted up to 1,001; null if unknown. */
@@ -82,24 +82,23 @@ export function createDirectory({ db, accounts }: UsersContext) {
     return { accounts: rows, next, total }
   }
 
-  /** At most one page. */
   async function listByIds(ids: string[]): Promise<AccountSummary[]> {
     const rows = await db.read
       .select()
       .from(users)
-      .where(inArray(users.id, ids.slice(0, PAGE_SIZE)))
+      .where(inArray(users.id, ids))
       .orderBy(desc(users.id))
     return rows.map(toSummary)
   }
 
-  /** At most one page. */
+  /** At most one page, and one more if there are more. */
   async function listByIdPrefix(prefix: string): Promise<AccountSummary[]> {
     const rows = await db.read
       .select()
       .from(users)
       .where(beginsWith(users.id, prefix))
       .orderBy(asc(users.id))
-      .limit(PAGE_SIZE)
+      .limit(PAGE_SIZE + 1)
     return rows.map(toSummary)
   }
 

@@ -12,9 +12,8 @@ import type { UserSearch } from './user-search.ts'
 
 type FindUsersDeps = {
   list: Directory['list']
-  /** At most one page. */
   listByIds: (ids: string[]) => Promise<AccountSummary[]>
-  /** At most one page. */
+  /** At most one page, and one more if there are more. */
   listByIdPrefix: (prefix: string) => Promise<AccountSummary[]>
   search: UserSearch
   accessOf: (
@@ -106,9 +105,10 @@ export function createFindUsers(deps: FindUsersDeps) {
     const known = new Set(customers.map(({ id }) => id))
     const unlinkedIds = ids.filter((id) => !known.has(id))
     const byId = ID_PREFIX.test(wanted) ? await listByIdPrefix(wanted) : []
-    const found = unique([...customers, ...byId, ...users, ...usersByName])
+    const found = unique([...customers, ...byId.slice(0, PAGE_SIZE), ...users, ...usersByName])
+    const hasMore = hasMoreNames || byId.length > PAGE_SIZE
     const eventId = (await deps.isEvent(wanted)) ? wanted : null
-    return { users: found, next, unlinkedIds, purchaseIds, hasMoreNames, eventId }
+    return { users: found, next, unlinkedIds, purchaseIds, hasMoreNames: hasMore, eventId }
   }
 }
 

@@ -1,4 +1,16 @@
-import { and, asc, gt, inArray, ne } from 'drizzle-orm'
+import {
+  aliasedTable,
+  and,
+  asc,
+  eq,
+  exists,
+  gt,
+  gte,
+  lt,
+  ne,
+  notExists,
+  type SQL,
+} from 'drizzle-orm'
 import { backfill, createCursor } from '../../../platform/db/batched-changes.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { beginsWith } from '../../../platform/db/key-ranges.ts'
@@ -12,8 +24,6 @@ type NamedUser = { id: string; name: string }
 const USERS_PER_CHANGE = 200
 const MAX_WORDS = 8
 const MAX_WORD_LENGTH = 40
-/** At most this many users with the longest word are compared with the other words. */
-const MAX_ROWS_SCANNED = 2_000
 
 export function createUserNames(db: UsersDb) {
   const { users, userNames, userBackfills } = db.tables
@@ -37,22 +47,27 @@ export function createUserNames(db: UsersDb) {
   async function find(text: string, limit: number): Promise<string[]> {
     const [longest, ...others] = splitWords(text).toSorted((a, b) => b.length - a.length)
     if (longest === undefined) return []
+    const other = aliasedTable(userNames, 'other')
+    const hasWord = (where: SQL | undefined) =>
+      db.read
+        .select()
+        .from(other)
+        .where(and(eq(other.userId, userNames.userId), where))
+    const isEarlier = and(gte(other.word, longest), lt(other.word, userNames.word))
     const rows = await db.read
       .select({ userId: userNames.userId })
       .from(userNames)
-      .where(beginsWith(userNames.word, longest))
+      .where(
+        and(
+          beginsWith(userNames.word, longest),
+          // Finds a user once, even by a name with several such words.
+          notExists(hasWord(isEarlier)),
+          ...others.map((word) => exists(hasWord(beginsWith(other.word, word)))),
+        ),
+      )
       .orderBy(asc(userNames.word), asc(userNames.userId))
-      .limit(others.length === 0 ? limit : MAX_ROWS_SCANNED)
-    let found = [...new Set(rows.map(({ userId }) => userId))]
-    for (const word of others) {
-      const matching = await db.read
-        .select({ userId: userNames.userId })
-        .from(userNames)
-        .where(and(inArray(userNames.userId, found), beginsWith(userNames.word, word)))
-      const ids = new Set(matching.map(({ userId }) => userId))
-      found = found.filter((id) => ids.has(id))
-    }
-    return found.slice(0, limit)
+      .limit(limit)
+    return rows.map(({ userId }) => userId)
   }
 
   /** Adds the words of users who existed before this table. */
