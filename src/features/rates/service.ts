@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, inArray, lt, lte } from 'drizzle-orm'
+import { aliasedTable, and, asc, desc, eq, gt, gte, inArray, lt, lte, notExists } from 'drizzle-orm'
 import { chunk } from '../../lib/concurrency/chunk.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log/log.ts'
@@ -79,13 +79,18 @@ export function createRates({ db, feeds, baseCode, pegs, now, newId, log }: Rate
     return found === null || areRatesOld(Date.parse(found.updatedAt), now().getTime())
   }
 
-  /** In order of date: starts with the rates valid on `since`, or else with the oldest stored rates. */
+  /** In order of date: starts with each provider's rates valid on `since`, or else with the oldest stored rates. */
   async function readDays(since: string, until: string): Promise<DayRates[]> {
     const sets = () => db.read.select().from(rateSets)
+    const later = aliasedTable(rateSets, 'later')
+    const isLater = and(eq(later.provider, rateSets.provider), gt(later.date, rateSets.date))
+    const laterSets = db.read
+      .select()
+      .from(later)
+      .where(and(isLater, lt(later.date, since)))
     const before = await sets()
-      .where(lt(rateSets.date, since))
-      .orderBy(desc(rateSets.date))
-      .limit(1)
+      .where(and(lt(rateSets.date, since), notExists(laterSets)))
+      .orderBy(asc(rateSets.date))
     const during = await sets()
       .where(and(gte(rateSets.date, since), lte(rateSets.date, until)))
       .orderBy(asc(rateSets.date), asc(rateSets.storedAt))

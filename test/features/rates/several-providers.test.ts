@@ -43,6 +43,16 @@ describe('several providers', () => {
     await stop()
   })
 
+  test('the rates of past days begin with those of every provider', async () => {
+    const { app, stop } = await start(ecb, () => Response.json(erApi()))
+    await refresh(app)
+    const days = await app.services.rates.readDays('2026-07-09', '2026-07-10')
+    expect(days.map(({ date }) => date)).toEqual([NEXT, NEXT])
+    const { rates } = days.at(-1) ?? {}
+    expect([rates?.['TWD'], rates?.['JPY']]).toEqual([expect.closeTo(32 * 1.2, 6), seeded.JPY])
+    await stop()
+  })
+
   test('the base may be a currency that only the second provider has', async () => {
     const { app, stop } = await start(ecb, () => Response.json(erApi()), { RATES_BASE: 'TWD' })
     await refresh(app)
