@@ -108,7 +108,7 @@ describe('the built console', () => {
     const page = files.find(({ name }) => name === 'index.html')?.text
     expect(page).toContain(`The console needs ${MINIMUM_TEXT}.`)
     expect(await Bun.file(join(ROOT, 'docs/console.md')).text()).toContain(
-      `The console needs ${MINIMUM_TEXT};`,
+      `The console needs ${MINIMUM_TEXT}.`,
     )
   })
 })

@@ -172,7 +172,7 @@ test('variants of one image take at most 8 MiB; the largest are evicted first', 
     'c',
     'd',
   ])
-  await expect(take('e', 9)).rejects.toThrow('no space')
+  await expect(take('e', 9)).rejects.toThrow('storage space')
 })
 
 /** Requests an image in all widths and formats. */
