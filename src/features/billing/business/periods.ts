@@ -185,9 +185,7 @@ function finish(draft: Draft, isLast: boolean): Period {
   const end = Math.max(expiresAt ?? startsAt, graceExpiresAt ?? 0) + delay
   const upTo = (time: number) =>
     Math.min(Math.max(startsAt, Math.min(time, endedAt ?? MAX_MS)), MAX_MS)
-  // Stripe's events name the invoice of the period before it is paid.
-  const isUnpaid = purchase.store === 'STRIPE' && purchase.stated?.transactionId != null
-  const amount = isTrial ? 0 : (paid?.amount ?? (isUnpaid ? 0 : null))
+  const amount = isTrial ? 0 : (paid?.amount ?? null)
   return {
     kind: isOnce ? 'once' : isTrial ? 'trial' : 'paid',
     startsAt,

@@ -8,7 +8,6 @@ import { count, storedSums } from '../../../support/business.ts'
 import { playProviderEvent } from '../../../support/play-store/life.ts'
 import { report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
-import { createStripeWorld } from '../../../support/stripe/world.ts'
 
 type World = Awaited<ReturnType<typeof createPlayWorld>>
 
@@ -81,23 +80,6 @@ test('the end of Apple’s retries changes no month in which a grace period gave
   app.clock.now = new Date('2027-01-18T13:00:00Z')
   await deliver(app, bought.expire('BILLING_RETRY'))
   expect(await november()).toEqual(before)
-})
-
-test('a renewal that Stripe could not collect is no payment without a price', async () => {
-  await using world = await createStripeWorld()
-  const { app } = world
-  const november = async () => {
-    await app.services.counting.rebuild(AbortSignal.timeout(10_000))
-    const { months } = await app.services.figures.read({ month: '2026-11', currency: 'USD' })
-    return months.at(-1)
-  }
-  const bought = await world.buy('pro')
-  bought.failToRenew()
-  await world.drain()
-  expect(await november()).toMatchObject({ unpriced: 0, paid: 0 })
-  bought.exhaustRetries()
-  await world.drain()
-  expect(await november()).toMatchObject({ unpriced: 0, paid: 0, churned: 1 })
 })
 
 test.each([
