@@ -54,7 +54,7 @@ export function perform<Path extends CallPath>(
     return segment
   })
   if (progress) return sendWithProgress(resolvedPath, body, progress.onProgress, progress.signal)
-  return declarations.value.actions[path]?.returnsFile
+  return declarations.value.actions[path]?.isFile
     ? (download(resolvedPath) as Promise<ReplyTo<Path>>)
     : send(resolvedPath, body)
 }

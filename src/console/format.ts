@@ -77,7 +77,10 @@ export function clock(iso: string): string {
 export function startOfDay(day: string): number {
   const start = Date.parse(`${day}T00:00Z`)
   // The offset may change between midnight in UTC and midnight here.
-  return start - offsetAt(start - offsetAt(start))
+  const first = start - offsetAt(start)
+  const second = start - offsetAt(first)
+  // A change of clocks may skip midnight: the day then starts later.
+  return second + offsetAt(second) === start ? second : Math.max(first, second)
 }
 
 /** How far the operator's time zone is ahead of UTC, in ms; NaN before the year 1000, which `sv` writes with fewer digits. */

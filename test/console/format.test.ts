@@ -19,6 +19,7 @@ test.each([
   ['Australia/Sydney', '2027-04-04', '2027-04-03T13:00:00.000Z'],
   ['Europe/Berlin', '2026-10-25', '2026-10-24T22:00:00.000Z'],
   ['America/New_York', '2026-11-01', '2026-11-01T04:00:00.000Z'],
+  ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
 ])('in %s, %s starts at midnight, though clocks change that day', (TZ, day, start) => {
   const module = join(import.meta.dir, '../../src/console/format.ts')
   const script = `import { startOfDay } from '${module}'

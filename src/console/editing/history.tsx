@@ -28,17 +28,18 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
     await first.reload()
     await onChange()
   }
-  // After a reload, the pages may no longer adjoin.
-  useEffect(() => setMore(null), [first.data])
   const shared = { kind, live: version, publish }
   return (
     <Loaded from={first}>
       {(data) => {
-        const versions = [...data.versions, ...(more?.versions ?? [])]
+        const oldest = data.versions.at(-1)?.version ?? 0
+        const older = more?.versions.filter((one) => one.version < oldest) ?? []
+        const versions = [...data.versions, ...older]
         const next = more ? more.next : data.next
         const loadMore = async () => {
           const page = await read<History>(`${kind}/history?before=${next}`)
-          setMore({ versions: [...(more?.versions ?? []), ...page.versions], next: page.next })
+          // New versions may push others off the first page.
+          setMore({ versions: [...versions, ...page.versions], next: page.next })
         }
         if (versions.length === 0) return <Empty>Nothing published yet.</Empty>
         return (

@@ -50,8 +50,10 @@ export function Search({ input }: { input: RefObject<HTMLInputElement | null> })
     const hits = isNew ? await find(wanted).catch(() => null) : null
     // The operator has gone elsewhere, or types the next search.
     if (latest.current !== submitted || location.href !== from) return
-    input.current?.blur()
-    go(onlyHit(hits) ?? linkTo('people', { q: wanted }))
+    const target = onlyHit(hits) ?? linkTo('people', { q: wanted })
+    // The heading of another screen takes the focus.
+    if (new URL(target, from).pathname !== location.pathname) input.current?.blur()
+    go(target)
   }
   const move = (event: KeyboardEvent) => {
     if (event.key === 'Escape') {

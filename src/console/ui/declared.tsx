@@ -75,7 +75,7 @@ export function ActionButton<Path extends CallPath, Asked extends Member<Path> =
     return onDone?.(reply)
   }
   const { label = withTarget(action.verb, target) } = given
-  const { done = action.returnsFile ? '' : `${withTarget(action.done ?? action.label, target)}.` } =
+  const { done = action.isFile ? '' : `${withTarget(action.done ?? action.label, target)}.` } =
     given
   if (unavailable) return <Unavailable label={label} reason={unavailable} />
   if (!consequence && !children && asks.length === 0) {

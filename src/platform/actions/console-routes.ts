@@ -49,7 +49,7 @@ export function describeActions(actions: readonly AnyAction[]) {
   const shown = actions.flatMap(({ console: path, role, label, form, input, fileName }) =>
     path === null || !form
       ? []
-      : [[path, { role, label, ...form, input, returnsFile: fileName !== undefined }] as const],
+      : [[path, { role, label, ...form, input, isFile: fileName !== undefined }] as const],
   )
   return Object.fromEntries(shown)
 }
