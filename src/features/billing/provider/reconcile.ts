@@ -77,12 +77,13 @@ export function createReconcile(deps: ReconcileDeps) {
     const isStopped = () => signal.aborted || refusedInARow === MAX_REFUSED_IN_A_ROW
     /** The last purchase before a customer about whom the provider refuses requests. */
     let checkedUpTo = await readCursor()
-    let left = Math.ceil(share * (await db.read.$count(subscriptions, isOwnedAfter(FIRST_KEY))))
+    let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
     for (let after = checkedUpTo; left > 0 && checked.size < MAX_CUSTOMERS_PER_RUN; ) {
       const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
       for (const { customerId, state, purchaseKey } of rows) {
         if (isStopped()) break
-        if (!checked.has(customerId) && isDue(readPurchase(state), now().getTime())) {
+        const isChecked = customerId === NO_CUSTOMER || checked.has(customerId)
+        if (!isChecked && isDue(readPurchase(state), now().getTime())) {
           checked.add(customerId)
           const isAllowed = await reconcile({ customerId, appUserId: customerId }, report, signal)
           refusedInARow = isAllowed ? 0 : refusedInARow + 1
@@ -99,16 +100,15 @@ export function createReconcile(deps: ReconcileDeps) {
     return { ...report, isIncomplete: left > 0 }
   }
 
-  function isOwnedAfter(key: string) {
-    const isOwned = ne(subscriptions.customerId, NO_CUSTOMER)
-    return and(gt(purchaseKey, key), lt(purchaseKey, LAST_KEY), isOwned)
+  function isAfter(key: string) {
+    return and(gt(purchaseKey, key), lt(purchaseKey, LAST_KEY))
   }
 
   function pageAfter(key: string, limit: number) {
     return db.read
       .select()
       .from(subscriptions)
-      .where(isOwnedAfter(key))
+      .where(isAfter(key))
       .orderBy(asc(purchaseKey))
       .limit(limit)
   }
