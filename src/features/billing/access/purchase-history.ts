@@ -7,6 +7,7 @@ import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../purchases/event-order.ts'
 import { PURCHASE_CLAIMED } from '../purchases/event-types.ts'
 import { applyEvent, foldPurchase } from '../purchases/fold.ts'
+import { PERIOD_TOLERANCE_MS } from '../purchases/periods.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import { isRefund } from '../purchases/refunds.ts'
 import type { BillingDb } from '../schema.ts'
@@ -88,27 +89,33 @@ export function createPurchaseHistory(db: BillingDb, eventLog: Pick<EventLog, 'r
 
 /** The store and the billing provider may both report a payment: only the first event of its transaction has a price. */
 function listPrices(events: OrderedEvent[]): Map<OrderedEvent, DisplayPrice> {
-  const payments = new Map<string, DisplayPrice>()
-  const refunds = new Map<string, DisplayPrice>()
+  const payments: OrderedEvent[] = []
+  const refunds: OrderedEvent[] = []
   const prices = new Map<OrderedEvent, DisplayPrice>()
   for (const event of events) {
-    const transaction = identifyTransaction(event)
-    const refund = event.type === 'REFUND_REVERSED' ? refunds.get(transaction) : undefined
-    const price = refund ? { ...refund, amount: -refund.amount } : moneyMoved(event)
+    const isSame = (other: OrderedEvent) => isSameTransaction(event, other)
+    const at = event.type === 'REFUND_REVERSED' ? refunds.findIndex(isSame) : -1
+    const [refund] = at === -1 ? [] : refunds.splice(at, 1)
+    const taken = refund && prices.get(refund)
+    const price = taken ? { ...taken, amount: -taken.amount } : moneyMoved(event)
     if (price === null) continue
     const known = price.amount < 0 ? refunds : payments
-    if (refund) refunds.delete(transaction)
-    else if (known.has(transaction)) continue
-    else known.set(transaction, price)
+    if (taken === undefined) {
+      if (known.some(isSame)) continue
+      known.push(event)
+    }
     prices.set(event, price)
   }
   return prices
 }
 
-/** At Stripe, the billing provider gives each payment the transaction id of the purchase. */
-function identifyTransaction({ id, store, stated, transactionId, purchasedAt }: OrderedEvent) {
-  const period = store === 'STRIPE' && stated === null ? purchasedAt : null
-  return [transactionId ?? id, period].join(' ')
+/** At Stripe, the billing provider may give each payment the transaction id of the purchase. */
+function isSameTransaction(a: OrderedEvent, b: OrderedEvent): boolean {
+  const isSameId = (a.transactionId ?? a.id) === (b.transactionId ?? b.id)
+  const fromProvider = [a, b].filter(({ stated }) => stated === null).length
+  const distance = Math.abs((a.purchasedAt ?? Number.NaN) - (b.purchasedAt ?? Number.NaN))
+  if (a.store !== 'STRIPE' || fromProvider === 0 || Number.isNaN(distance)) return isSameId
+  return distance <= PERIOD_TOLERANCE_MS || (fromProvider === 1 && isSameId)
 }
 
 /** Times as ISO 8601. */

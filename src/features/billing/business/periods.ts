@@ -165,6 +165,8 @@ function complete(draft: Draft, event: OrderedEvent, isCurrent: boolean) {
   const paidBack = event.paidBack ?? (isPaidBack ? paid : null)
   if (paidBack !== null && paidBack.amount !== 0) draft.refund = Math.abs(paidBack.amount)
   const refundedAt = event.refundedAt ?? (isPaidBack ? orderedAt : null)
+  if (type === 'REFUND_REVERSED' && event.paidBack === null)
+    Object.assign(draft, { refund: null, partlyRefundedAt: null })
   // A partial refund may leave the access unchanged.
   const isPartial = isCurrent && isPaidBack && draft.purchase.refundedAt === null
   if (isPartial) draft.partlyRefundedAt = orderedAt

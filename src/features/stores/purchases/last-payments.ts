@@ -15,7 +15,7 @@ export async function readLastPayments(db: StoresDb, purchases: { purchaseKey: s
   return new Map(
     rows.flatMap(({ purchaseKey, periods }): [string, Payment][] => {
       const { amount = null, currency = '' } = decodePeriods(periods).at(-1) ?? {}
-      // The currency of an unpaid period is unknown.
+      // A trial may have no currency.
       const isKnown = amount !== null && currency !== ''
       return isKnown ? [[purchaseKey, { amount: amount / 1000, currency }]] : []
     }),

@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
+import { deliver } from '../../../support/billing.ts'
 import { ANN, cancellation, initial, renewal } from '../../../support/flows/events.ts'
 import { signInOperator } from '../../../support/operator.ts'
 import { publishPlans } from '../../../support/plans.ts'
 import { playEvents } from '../../../support/play-events.ts'
 import { report } from '../../../support/play-store/reports.ts'
 import { createPlayWorld } from '../../../support/play-store/world.ts'
+import { stripeProviderEvent } from '../../../support/stripe/histories.ts'
 import { createStripeWorld, plan, type StripeWorld } from '../../../support/stripe/world.ts'
 
 const MINUTE = 60_000
@@ -104,6 +106,22 @@ test('a dispute at Stripe that is won counts as paid again', async () => {
   await world.advance(HOUR)
   expect(await paymentsOf(world)).toEqual([9.99, -9.99, 9.99])
 })
+
+test.each(['in_', 'si_'])(
+  'a payment that Stripe and the billing provider report as %s… counts once',
+  async (prefix) => {
+    await using world = await createStripeWorld()
+    const bought = await world.buy('pro')
+    const { app, userId } = world
+    const json = stripeProviderEvent(bought, 'INITIAL_PURCHASE', app.clock.now.getTime(), userId)
+    const price = { price: 9.99, currency: 'USD', price_in_purchased_currency: 9.99 }
+    const event = { ...json.event, ...price }
+    const transactionId = prefix === 'si_' ? { transaction_id: 'si_1' } : {}
+    await deliver(app, { ...json, event: { ...event, ...transactionId } })
+    await world.drain()
+    expect((await paymentsOf(world)).filter((amount) => amount !== null)).toEqual([9.99])
+  },
+)
 
 test('a renewal at Stripe is a payment once its invoice is paid', async () => {
   await using world = await createStripeWorld()

@@ -62,6 +62,17 @@ test('a lost dispute after a partial refund takes back the whole payment', async
   expect(await amountsIn(world, '2026-10')).toEqual({ paid: 9_990, refunded: 1_000 })
 })
 
+test('a partial refund that fails is no longer subtracted', async () => {
+  await using world = await createStripeWorld()
+  const bought = await world.buy('pro')
+  const refund = bought.refund({ amount: 100, isPending: true })
+  await world.advance(HOUR)
+  expect(await amountsIn(world, '2026-10')).toEqual({ paid: 9_990, refunded: 1_000 })
+  bought.failRefund(refund)
+  await world.advance(HOUR)
+  expect(await amountsIn(world, '2026-10')).toEqual({ paid: 9_990, refunded: 0 })
+})
+
 test('a partial refund stays in its month when Stripe reports it again', async () => {
   await using world = await createStripeWorld()
   const bought = await world.buy('pro')

@@ -93,15 +93,18 @@ export function createCharges({ db, api, objects, eventInbox, now }: StripeConte
   async function record(tx: Tx, object: StripeObject, found: Found) {
     const { charge, invoice, isDisputed, askedAt, items } = found
     const currency = String(charge['currency'] ?? '').toUpperCase()
-    const refunds = toList(toObject(charge['refunds'])['data']).filter(({ status }) =>
-      PAID_BACK.includes(String(status)),
-    )
-    const refunded = refunds.reduce((sum, { amount }) => sum + Number(amount ?? 0), 0)
+    const refunds = toList(toObject(charge['refunds'])['data'])
+    const refunded = refunds
+      .filter(({ status }) => PAID_BACK.includes(String(status)))
+      .reduce((sum, { amount }) => sum + Number(amount ?? 0), 0)
     const charged = Number(charge['amount'] ?? 0)
     const isPaidBack = isDisputed || (refunded > 0 && refunded >= charged)
-    const change = isPaidBack ? 'REFUND' : object.isPaidBack ? 'REFUND_REVERSED' : null
+    // A part that was pending may have been counted.
+    const hasFailed = refunds.length > 0 && refunded === 0
+    const isReversed = object.isPaidBack || hasFailed
+    const change = isPaidBack ? 'REFUND' : isReversed ? 'REFUND_REVERSED' : null
     const type = change ?? (refunded > 0 ? 'STRIPE_PARTIAL_REFUND' : null)
-    const isNew = isPaidBack !== object.isPaidBack || type === 'STRIPE_PARTIAL_REFUND'
+    const isNew = !isPaidBack || !object.isPaidBack
     for (const item of type !== null && isNew ? items : []) {
       const share = (await findShare(tx, object, item, invoice)) ?? (items.length === 1 ? 1 : 0)
       const amount = (isDisputed ? charged : refunded) * share
