@@ -180,19 +180,22 @@ function notify(kind: string, listeners: Iterable<Listener>) {
 /** A server-sent event; without a name it only changes the id or the delay in ms. */
 type StreamEvent = { name?: string; id?: string; retry?: number }
 
+const MAX_BLOCK = 65_536
+
 /** Splits a stream of server-sent events, in pieces of any length, into events. */
 export function createEventParser(dispatch: (event: StreamEvent) => void) {
   let rest = ''
   return (text: string) => {
     const blocks = (rest + text).split('\n\n')
-    rest = blocks.pop() ?? ''
+    rest = (blocks.pop() ?? '').slice(-MAX_BLOCK)
     for (const block of blocks) {
       const event: StreamEvent = {}
       for (const line of block.split('\n')) {
         const [, field, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? []
         if (field === 'event') event.name = value
-        if (field === 'id') event.id = value
-        if (field === 'retry') event.retry = Number(value)
+        // An intermediary could send an id that is no valid header, or an endless delay.
+        if (field === 'id' && /^[ -~]{0,1000}$/.test(value)) event.id = value
+        if (field === 'retry' && /^\d{1,7}$/.test(value)) event.retry = Number(value)
       }
       dispatch(event)
     }

@@ -133,6 +133,13 @@ test('events are parsed from pieces of any length', () => {
   }
 })
 
+test('ignores an id that is no valid header, and an endless delay', () => {
+  const events: unknown[] = []
+  const parse = createEventParser((event) => events.push(event))
+  parse('id: →\nretry: 99999999999\nevent: data\n\nretry: soon\nid: 2\n\n')
+  expect(events).toEqual([{ name: 'data' }, { id: '2' }])
+})
+
 test('without streaming fetch, the stream is read by XMLHttpRequest', async () => {
   await using app = await createTestApp()
   await using server = serveApp(app)
