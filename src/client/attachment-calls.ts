@@ -6,14 +6,12 @@ import type { RunCall } from './deadline.ts'
 import type { Fetch } from './fetch.ts'
 import { encodeUpload } from './form.ts'
 import type { InputOf, ReplyOf } from './routes.ts'
-import type { SessionKeeper } from './session.ts'
-import { userChanged } from './session-replies.ts'
+import { type StoredSession, senderId } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
 
 type AttachmentCallsDeps = {
   call: Caller
   withToken: Calls['withToken']
-  session: Pick<SessionKeeper, 'read'>
   runCall: RunCall
   /** The longest time without progress, in ms. */
   timeout: number
@@ -28,10 +26,14 @@ export type Upload = InputOf<'post', typeof ATTACHMENTS>[0] &
   Pick<UploadInput, 'files' | 'idempotencyKey' | 'onProgress'>
 
 export function createAttachmentCalls(deps: AttachmentCallsDeps) {
-  const { call, withToken, session, runCall, timeout, isSealed, fetch } = deps
+  const { call, withToken, runCall, timeout, isSealed, fetch } = deps
   return { uploadAttachments, listAttachments }
 
-  async function uploadAttachments(upload: Upload, options: CallOptions = {}) {
+  async function uploadAttachments(
+    sender: StoredSession | null,
+    upload: Upload,
+    options: CallOptions = {},
+  ) {
     const { files, onProgress = () => {}, idempotencyKey = randomHex(), ...query } = upload ?? {}
     if (!Array.isArray(files) || !files.every((file) => typeof file?.name === 'string')) {
       throw new TypeError('uploadAttachments needs files, each with a name.')
@@ -40,13 +42,12 @@ export function createAttachmentCalls(deps: AttachmentCallsDeps) {
     // The server processes the files after the last one has arrived.
     const uploadTimeout = (options.timeout ?? timeout) * Math.max(files.length, 1)
     return runCall({ ...options, timeout: uploadTimeout }, async (callDeadline) => {
-      const sender = (await session.read())?.userId
+      // Reading the files may take long enough for another user to sign in.
       const content = await encodeUpload(files, isSealed, fetch)
-      // Reading the files may have taken long enough for another user to sign in.
-      if ((await session.read())?.userId !== sender) throw userChanged()
       const deadline = { ...callDeadline, onProgress }
-      const envelope = await withToken((token) =>
-        call('post', ATTACHMENTS, token, { query, content, headers, deadline }),
+      const envelope = await withToken(
+        (token) => call('post', ATTACHMENTS, token, { query, content, headers, deadline }),
+        senderId(sender),
       )
       return unwrap<'post', typeof ATTACHMENTS>(envelope)
     })

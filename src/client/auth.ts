@@ -4,7 +4,7 @@ import { type Calls, unwrap } from './calls.ts'
 import type { Deadline, RunCall } from './deadline.ts'
 import type { Session, UserProfile } from './models.ts'
 import type { PathOf, ReplyOf, RouteFunction } from './routes.ts'
-import type { SessionKeeper } from './session.ts'
+import { type SessionKeeper, type StoredSession, senderId } from './session.ts'
 import {
   alreadySignedInError,
   isSessionEnded,
@@ -144,11 +144,13 @@ export function createAuth(deps: AuthDeps) {
 
   /**
    * If the response is lost and the server then refuses the session, the account was deleted, unless the session was
-   * refreshed in between.
+   * refreshed in between. `before`: the session of the user who is to be deleted.
    */
-  async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
+  async function deleteProfile(
+    before: StoredSession | null,
+    options?: CallOptions,
+  ): Promise<ReplyOf<'delete', typeof PROFILE>> {
     const { deletion } = session
-    const before = await session.read()
     const earlier = deletion.token
     if (before === null && earlier === true) return DELETED
     try {
@@ -160,7 +162,7 @@ export function createAuth(deps: AuthDeps) {
             if (![0, 502, 504].includes(error.status)) deletion.token = earlier
             throw error
           })
-        }),
+        }, senderId(before)),
       )
       if ((await session.read())?.userId === before?.userId) await session.forget('account_deleted')
       return unwrap<'delete', typeof PROFILE>(envelope)

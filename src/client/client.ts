@@ -12,6 +12,7 @@ import {
   type DataFunctions,
   type DataSync,
   type DataSyncOptions,
+  documentSlot,
 } from './data.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import {
@@ -114,9 +115,13 @@ export function createClient(options: ClientOptions): Client {
     baseUrl,
     exclusively: (work) => withTabLock(sharedName, work),
     exchangeRefreshToken,
-    onChange: (state) => {
+    onChange: async (state, previousUserId) => {
       authChanges.announce(state)
-      return forgetKept(offlineStorage, state.userId)
+      await forgetKept(offlineStorage, state.userId)
+      if (/^(signed_out|account_deleted)$/.test(state.reason))
+        await documentSlot(offlineStorage, previousUserId)
+          .clear()
+          .catch(() => {})
     },
     now,
   })
@@ -194,7 +199,10 @@ export function createClient(options: ClientOptions): Client {
     disableTwoFactor: asUser('delete', '/api/auth/two_factor/v1', 'json'),
     readProfile: asUser('get', '/api/user/profile/v1'),
     changeProfile: asUser('patch', '/api/user/profile/v1', 'json'),
-    deleteProfile: async (options?: CallOptions) => (await parts.auth()).deleteProfile(options),
+    deleteProfile: async (options?: CallOptions) => {
+      const [auth, sender] = await withSender(parts.auth, options)
+      return auth.deleteProfile(sender, options)
+    },
     exportData: asUser('get', '/api/user/export/v1'),
 
     readData: asUser('get', DATA),
@@ -202,8 +210,10 @@ export function createClient(options: ClientOptions): Client {
     patchData: changeDataWith('patch'),
     syncData,
 
-    uploadAttachments: async (upload: Upload, options?: CallOptions) =>
-      (await parts.attachments()).uploadAttachments(upload, options),
+    uploadAttachments: async (upload: Upload, options?: CallOptions) => {
+      const [attachments, sender] = await withSender(parts.attachments, options)
+      return attachments.uploadAttachments(sender, upload, options)
+    },
     listAttachments: async (query?: InputOf<'get', typeof ATTACHMENTS>[0], options?: CallOptions) =>
       (await parts.attachments()).listAttachments(query, options),
     readAttachment: asUser('get', `${ATTACHMENTS}/download`, 'query'),
@@ -226,6 +236,11 @@ export function createClient(options: ClientOptions): Client {
     readKept,
   }
   return functions satisfies SameAsRoutes<Client, typeof functions>
+
+  /** Loads a part, and reads who calls it: another user may have signed in by the time it is loaded. */
+  function withSender<T>(load: () => Promise<T>, options?: CallOptions) {
+    return runCall(options, () => Promise.all([load(), session.read()]))
+  }
 
   /** Shared by all callers: no caller's signal or timeout cancels it. */
   function exchangeRefreshToken(refreshToken: string): Promise<Session> {

@@ -10,12 +10,13 @@ import {
   type DataSync,
   type DataSyncOptions,
   type DataSyncState,
+  documentSlot,
   type JsonObject,
 } from './data.ts'
 import type { UserData } from './models.ts'
 import { retryDelay } from './retry-delay.ts'
 import { notSignedIn } from './session-replies.ts'
-import { createSlot, type Storage } from './storage.ts'
+import type { Storage } from './storage.ts'
 import { type AuthChange, withTabLock } from './tabs.ts'
 import type { ChangeFunctions } from './user-changes.ts'
 
@@ -49,6 +50,7 @@ export async function startDataSync(
   let retry: ReturnType<typeof setTimeout> | undefined
   let state = toState()
   let running: Promise<void> | null = null
+  let isStopped = false
   /** Whether the document may have changed since the last request was sent. */
   let isOutdated = false
   let lastUpdate: Promise<unknown> = Promise.resolve()
@@ -64,6 +66,9 @@ export async function startDataSync(
     deps.onAuthChange((change) => void followUser(change)),
     deps.onChange(({ kind }) => void (kind === 'data' && sync())),
   ]
+  const user = await session.read()
+  // The user may have changed while the document was loaded.
+  await followUser({ reason: 'refreshed', userId: user?.userId ?? null })
   return {
     getSnapshot: () => state,
     subscribe(listener) {
@@ -84,12 +89,13 @@ export async function startDataSync(
     },
     sync,
     stop() {
+      isStopped = true
       for (const stop of stops) stop()
     },
   }
 
   /** At once, so that nothing of the previous user is sent or shown while the storage responds. */
-  async function followUser({ reason, userId: next }: AuthChange) {
+  async function followUser({ reason, userId: next }: Pick<AuthChange, 'reason' | 'userId'>) {
     const previous = userId
     if (next === previous) return
     userId = next
@@ -99,7 +105,7 @@ export async function startDataSync(
     publish()
     await inTurn(async () => {
       if (reason === 'signed_out' || reason === 'account_deleted')
-        await slotOf(previous)
+        await documentSlot(storage, previous)
           .clear()
           .catch(() => {})
       const stored = await load(next).catch(empty)
@@ -121,8 +127,8 @@ export async function startDataSync(
   }
 
   async function exchange(owner: string | null) {
-    isOutdated = owner !== null
-    while (owner === userId && (isOutdated || local.patch)) {
+    isOutdated = owner !== null && !isStopped
+    while (!isStopped && owner === userId && (isOutdated || local.patch)) {
       isOutdated = false
       const { patch: sent, version } = local
       try {
@@ -130,6 +136,7 @@ export async function startDataSync(
         const reply = await (isChange
           ? send(owner, 'patch', { json: sent, query: { version } })
           : send(owner, 'get'))
+        if (isStopped) return
         await update(owner, (latest) => {
           if (!isChange) return rebase(latest, reply)
           latest.patch = withoutSent(latest.patch, sent)
@@ -138,6 +145,7 @@ export async function startDataSync(
         error = null
         failures = 0
       } catch (failure) {
+        if (isStopped) return
         error = await recover(owner, failure as ApiError, sent).catch((next) => next)
         publish()
         // `sync` was called in the meantime, perhaps because the connection is back.
@@ -193,7 +201,7 @@ export async function startDataSync(
       const latest = await load(owner)
       if (owner !== userId || owner === null) return
       edit(latest)
-      await slotOf(owner).write(JSON.stringify({ ...latest, baseUrl }))
+      await documentSlot(storage, owner).write(JSON.stringify({ ...latest, baseUrl }))
       if (owner !== userId) return
       local = latest
       publish()
@@ -218,12 +226,8 @@ export async function startDataSync(
     return { data, hasUnsent: patch !== null, dropped, error }
   }
 
-  function slotOf(owner: string | null) {
-    return createSlot(storage, `homeport.data.${owner}`)
-  }
-
   async function load(owner: string | null): Promise<Local> {
-    const text = owner === null ? null : await slotOf(owner).read()
+    const text = owner === null ? null : await documentSlot(storage, owner).read()
     // Undefined or null if it is damaged or missing.
     const kept = parseJson(text) as (Local & { baseUrl: string }) | undefined | null
     return kept?.baseUrl === baseUrl ? kept : empty()

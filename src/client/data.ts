@@ -1,9 +1,14 @@
 import type { ApiError } from './api-error.ts'
 import type { UserData } from './models.ts'
 import type { CallOptions } from './shared-types.ts'
-import type { Storage } from './storage.ts'
+import { createSlot, type Storage } from './storage.ts'
 
 export const DATA = '/api/user/data/v1'
+
+/** Where this device stores a user's document. */
+export function documentSlot(storage: Storage, userId: string | null | undefined) {
+  return createSlot(storage, `homeport.data.${userId}`)
+}
 
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>

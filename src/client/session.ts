@@ -20,12 +20,12 @@ type SessionDeps = {
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>
   /** Resolves when the data of other users is removed. */
-  onChange: (state: SessionState) => Promise<void>
+  onChange: (state: SessionState, previousUserId?: string) => Promise<void>
   now: () => number
 }
 
 /** Sessions kept by earlier versions lack `userId`, `isGuest` and `baseUrl`. */
-type StoredSession = {
+export type StoredSession = {
   accessToken: string
   refreshToken: string
   expiresAt: number
@@ -133,8 +133,9 @@ export function createSessionKeeper(deps: SessionDeps) {
   async function clear(reason: AuthChangeReason) {
     const stored = await readSlot().catch(() => null)
     if (stored === null || stored.isOurs) await slot.clear()
-    if (stored === null || toSession(stored))
-      await onChange({ reason, expiresAt: null, userId: null })
+    const previous = stored && toSession(stored)
+    if (stored === null || previous)
+      await onChange({ reason, expiresAt: null, userId: null }, previous?.userId)
   }
 
   /**
@@ -183,6 +184,11 @@ export function createSessionKeeper(deps: SessionDeps) {
     if (kept === null) throw refusal
     return kept
   }
+}
+
+/** Whose token a request needs that began with this session; undefined if an earlier version did not store the user. */
+export function senderId(session: StoredSession | null): string | undefined {
+  return session === null ? '' : session.userId
 }
 
 function toSession({ isOurs, kept }: Slot): StoredSession | null {

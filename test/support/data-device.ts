@@ -6,6 +6,7 @@ import {
 } from '../../src/client/client.ts'
 import { createTestApp, PASSWORD } from './app.ts'
 import { networkTo } from './network.ts'
+import { until } from './until.ts'
 
 export const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 
@@ -20,6 +21,7 @@ type DeviceOptions = { merge?: DataSyncOptions['merge']; isSlow?: boolean }
 export async function createDevice({ isSlow = false, ...options }: DeviceOptions = {}) {
   const app = await createTestApp({ RATE_LIMITS: 'off' })
   const { fetch } = networkTo(app)
+  let pending = 0
   let held = null as { method: string; reached: () => void; released: Promise<void> } | null
   const client = createClient({ baseUrl: 'http://localhost', fetch })
   await client.register(LOGIN)
@@ -30,7 +32,8 @@ export async function createDevice({ isSlow = false, ...options }: DeviceOptions
     storage,
     fetch: async (url, init) => {
       if (!device.isOnline) throw new Error('offline')
-      const reply = await fetch(url, init)
+      pending++
+      const reply = await fetch(url, init).finally(() => pending--)
       const hold = held
       if (!url.includes('/data/') || hold?.method !== init?.method) return reply
       held = null
@@ -55,6 +58,8 @@ export async function createDevice({ isSlow = false, ...options }: DeviceOptions
 
   async function dispose() {
     sync.stop()
+    device.isOnline = false
+    await until(() => pending === 0, 'a request is still running')
     await app[Symbol.asyncDispose]()
   }
 }

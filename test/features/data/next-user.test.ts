@@ -60,3 +60,42 @@ test('a sign-out removes the document, even while a change is being stored', asy
     expect(JSON.stringify(storage.items())).not.toContain('of Ann')
   }
 })
+
+test('a sign-out removes the document, even if the app does not sync it then', async () => {
+  await using device = await createDevice()
+  const { sync, ofDevice, storage } = device
+  await sync.sync()
+  device.isOnline = false
+  await sync.change({ diary: 'of Ann' })
+  sync.stop()
+  await ofDevice.logout()
+  expect(JSON.stringify(storage.items())).not.toContain('of Ann')
+})
+
+test('a user who signs out while the document is loaded is not shown', async () => {
+  for (const moment of Array(12).keys()) {
+    await using device = await createDevice({ isSlow: true })
+    const { sync, ofDevice } = device
+    await sync.change({ diary: 'of Ann' })
+    const leaving = ofDevice.logout()
+    await turns(moment)
+    const started = await device.start()
+    await leaving
+    await until(() => started.getSnapshot().data['diary'] === undefined, 'the document is shown')
+    started.stop()
+  }
+})
+
+test('a sync that is stopped stores no late response', async () => {
+  await using device = await createDevice()
+  const { sync, client, hold, storage } = device
+  await sync.sync()
+  const { reached, release } = hold('GET')
+  await client.patchData({ theme: 'dark' })
+  const reading = sync.sync()
+  await reached
+  sync.stop()
+  release()
+  await reading
+  expect(JSON.stringify(storage.items())).not.toContain('dark')
+})
