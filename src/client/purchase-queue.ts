@@ -3,7 +3,7 @@ import { unwrap } from './calls.ts'
 import type { ChangesDeps } from './changes.ts'
 import type { PurchaseResult, SubmittedPurchase } from './models.ts'
 import { createPurchaseStore, toRefusal } from './purchase-store.ts'
-import { retryDelay } from './retry-delay.ts'
+import { retryAfterMs, retryDelay } from './retry-delay.ts'
 import { notSignedIn } from './session-replies.ts'
 import type { Storage } from './storage.ts'
 import type { QueuedPurchaseResult, StoreFunctions } from './stores.ts'
@@ -42,7 +42,7 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
     const round = lastRound.then(submitAll).catch(({ code, retryAfter }: ApiError) => {
       // The next sign-in tries again.
       if (/^(unauthenticated|conflict)$/.test(code)) return null
-      return retryAfter ? retryAfter * 1000 : retryDelay(failures++)
+      return retryAfterMs(retryAfter) || retryDelay(failures++)
     })
     lastRound = round.then((wait) => {
       clearTimeout(timer)

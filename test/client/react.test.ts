@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { useSession, useSettings, useSubscription, useUpload } from 'homeport-client/react'
 import { act } from 'react'
 import { openWorld, renderHook, untilRendered } from '../support/render-hooks.ts'
+import { simulateDelay } from '../support/until.ts'
 
 const FILE = { name: 'a.txt', data: new TextEncoder().encode('text') }
 
@@ -71,6 +72,19 @@ describe('a hook', () => {
     await hook.until(({ error }) => error !== null)
     undo()
     await hook.until(({ error, data }) => error === null && data !== undefined)
+    await hook.unmount()
+  })
+
+  test('does not retry at once when Retry-After is too long for a timer', async () => {
+    const { client, server, ann, signIn, countReads } = openWorld()
+    await signIn(ann)
+    const times = Number.POSITIVE_INFINITY
+    server.fail('readSubscription', { code: 'unavailable', retryAfter: 60 * 86_400, times })
+    const hook = await renderHook(useSubscription, { client, live: false })
+    await hook.until(({ error }) => error !== null)
+    const count = countReads('readSubscription')
+    await act(() => simulateDelay(50))
+    expect(countReads('readSubscription')).toBe(count)
     await hook.unmount()
   })
 })

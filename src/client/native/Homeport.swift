@@ -2358,7 +2358,7 @@ private final class PurchaseQueue {
             let failure = error as? HomeportError
             // The next sign-in continues.
             if ["unauthenticated", "conflict"].contains(failure?.code) { return pause.hasEnded ? 0 : nil }
-            if let retryAfter = failure?.retryAfter, retryAfter > 0 { return Double(retryAfter) * 1000 }
+            if let retryAfter = failure?.retryAfter, retryAfter > 0 { return min(Double(retryAfter), 3_600) * 1000 }
             failures += 1
             let delay = min(2_000 * pow(2, Double(failures - 1)), 60_000)
             return delay * (0.5 + session.runner.platform.random())

@@ -2,7 +2,7 @@ import type { ApiError } from '../api-error.ts'
 import type { Client } from '../client.ts'
 import { confirmed, type Kept } from '../kept-values.ts'
 import type { UserProfile } from '../models.ts'
-import { retryDelay } from '../retry-delay.ts'
+import { retryAfterMs, retryDelay } from '../retry-delay.ts'
 import type { AuthChange } from '../tabs.ts'
 import type { Change } from '../user-changes.ts'
 
@@ -231,7 +231,7 @@ function createResource<T>(
     } catch (error) {
       showIfCurrent({ error: error as ApiError, isLoading: isOutdated })
       if (mayRecover(error as ApiError) && listeners.size > 0 && era === startedIn)
-        retryAfter((error as ApiError).retryAfter ?? 0)
+        retryAfter((error as ApiError).retryAfter)
     }
   }
 
@@ -247,9 +247,9 @@ function createResource<T>(
   }
 
   /** A change that was reported during an outage must not be lost. */
-  function retryAfter(seconds: number) {
+  function retryAfter(seconds: number | null) {
     clearTimeout(retry)
-    retry = setTimeout(load, Math.max(retryDelay(failures++), seconds * 1_000))
+    retry = setTimeout(load, Math.max(retryDelay(failures++), retryAfterMs(seconds)))
   }
 
   function show(changes: Partial<Loaded<T>>) {

@@ -1,5 +1,16 @@
 import type { Scenario, Step } from '../types.ts'
-import { ANN, BOB, LOGIN, LOGOUT, MINUTE, OFFLINE, SIGN_IN, SUBSCRIPTION, USERS } from './common.ts'
+import {
+  ANN,
+  BOB,
+  HOUR,
+  LOGIN,
+  LOGOUT,
+  MINUTE,
+  OFFLINE,
+  SIGN_IN,
+  SUBSCRIPTION,
+  USERS,
+} from './common.ts'
 
 const SUBMIT = 'POST /api/user/purchases/v1'
 const QUEUE = 'homeport.purchases'
@@ -84,6 +95,20 @@ export const QUEUE_SCENARIOS: Scenario[] = [
       { timer: 32_000 },
       { event: { event: 'purchaseResult', result: { outcome: 'known' } } },
       { counts: { [SUBMIT]: 7 } },
+      EMPTY,
+    ],
+  },
+  {
+    name: 'queue: waits at most an hour, whatever Retry-After says',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ISSUE,
+      { fault: { target: 'submitPurchases', code: 'rate_limited', retryAfter: 60 * 86_400 } },
+      QUEUED,
+      { timer: HOUR },
+      BOUND,
       EMPTY,
     ],
   },
