@@ -222,8 +222,11 @@ export function createClient(options: ClientOptions): Client {
     readSubscription: asUser('get', '/api/user/subscription/v1', 'query'),
     readUsage: asUser('get', '/api/user/usage/v1'),
     submitPurchases: asUser('post', '/api/user/purchases/v1', 'json'),
-    queuePurchase: async (purchase: SubmittedPurchase) =>
-      (await parts.purchases()).queuePurchase(purchase),
+    queuePurchase: async (purchase: SubmittedPurchase) => {
+      // Another user may sign in while the part loads.
+      const kept = await session.read()
+      return (await parts.purchases()).queuePurchase(purchase, kept?.userId)
+    },
     onPurchaseResult: follow(async () => (await parts.purchases()).onPurchaseResult),
     startCheckout: asUser('post', '/api/user/checkout/v1', 'json'),
     createPortalLink: asUser('post', '/api/user/billing_portal/v1', 'json'),

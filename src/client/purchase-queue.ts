@@ -6,7 +6,7 @@ import { createPurchaseStore, toRefusal } from './purchase-store.ts'
 import { retryAfterMs, retryDelay } from './retry-delay.ts'
 import { notSignedIn } from './session-replies.ts'
 import type { Storage } from './storage.ts'
-import type { QueuedPurchaseResult, StoreFunctions } from './stores.ts'
+import type { QueuedPurchaseResult } from './stores.ts'
 
 const PATH = '/api/user/purchases/v1'
 const CHECK_MS = 60_000
@@ -23,10 +23,9 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
   let lastRound: Promise<unknown> = Promise.resolve()
   deps.onAuthChange(({ reason }) => reason === 'signed_in' && submit())
   submit()
-  return { queuePurchase, onPurchaseResult } satisfies Partial<StoreFunctions>
+  return { queuePurchase, onPurchaseResult }
 
-  async function queuePurchase(purchase: SubmittedPurchase) {
-    const { userId } = (await session.read()) ?? {}
+  async function queuePurchase(purchase: SubmittedPurchase, userId?: string) {
     if (userId === undefined) throw notSignedIn()
     await store.add(userId, purchase)
     submit()

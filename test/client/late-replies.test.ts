@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Session } from '../../src/client/client.ts'
+import { createMemoryStorage } from '../../src/client/storage.ts'
 import { PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
 import { clientOf, failureOf } from '../support/network.ts'
@@ -76,5 +77,20 @@ describe.each(BACKENDS)('$name: while a response is on its way', ({ open }) => {
     held.release()
     await leaving
     expect(await client.isSignedIn()).toBe(true)
+  })
+
+  test('a purchase is queued for the user who bought it, while another tab signs in', async () => {
+    await using app = await open()
+    const storage = createMemoryStorage()
+    const { client } = clientOf(app, { ...PLAIN, storage })
+    await client.register({ ...LOGIN, email: 'bob@example.com' })
+    const bob = String(storage.getItem('homeport.session'))
+    await client.register(LOGIN)
+    const { userId } = JSON.parse(String(storage.getItem('homeport.session')))
+    const { client: fresh } = clientOf(app, { ...PLAIN, storage })
+    const queued = fresh.queuePurchase({ store: 'app_store', signedTransaction: 'x' })
+    void storage.setItem('homeport.session', bob)
+    await queued
+    expect(JSON.parse(String(storage.getItem('homeport.purchases')))).toMatchObject({ userId })
   })
 })
