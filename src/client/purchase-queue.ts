@@ -51,7 +51,8 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
 
   /** Returns the ms until undecided purchases are submitted again; null if there are none. */
   async function submitAll(): Promise<number | null> {
-    const { userId = '' } = (await session.read()) ?? {}
+    const { userId = '', guestId } = (await session.read()) ?? {}
+    if (guestId) await store.move(guestId, userId)
     let isUndecided = false
     for (const purchase of await store.read(userId)) {
       const result = await submitAs(userId, purchase).catch(toRefusal)

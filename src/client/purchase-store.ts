@@ -11,13 +11,21 @@ type Queue = { baseUrl: string; userId: string; purchases: SubmittedPurchase[]; 
 export function createPurchaseStore(storage: Storage, baseUrl: string) {
   const slot = createSlot(storage, 'homeport.purchases')
   let lastChange: Promise<unknown> = Promise.resolve()
-  return {
+  const store = {
     read: async (userId: string) => (await load(userId)).purchases,
     add: (userId: string, purchase: SubmittedPurchase) =>
       change(userId, (queue) => [...queue.filter(isNot(purchase)), purchase]),
     remove: (userId: string, purchase: SubmittedPurchase) =>
       change(userId, (queue) => queue.filter(isNot(purchase))),
+    /** Moves a guest's purchases to the account that the guest has signed in to. */
+    move: async (guestId: string, userId: string) => {
+      for (const purchase of await store.read(guestId)) {
+        await store.add(userId, purchase)
+        await store.remove(guestId, purchase)
+      }
+    },
   }
+  return store
 
   /** One change at a time, in all tabs. */
   function change(

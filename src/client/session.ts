@@ -31,6 +31,8 @@ export type StoredSession = {
   expiresAt: number
   userId?: string
   isGuest?: boolean
+  /** The guest who has signed in to this account. */
+  guestId?: string | undefined
   baseUrl?: string
 }
 
@@ -91,10 +93,14 @@ export function createSessionKeeper(deps: SessionDeps) {
     reason: AuthChangeReason,
   ): Promise<StoredSession> {
     const expiresAt = now() + expiresIn * 1000
+    const userId = user._id
     const isGuest = user.loginType === 'guest'
-    const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
+    const before = await read().catch(() => null)
+    const replacedId = before?.isGuest ? before.userId : undefined
+    const guestId = before?.userId === userId ? before.guestId : replacedId
+    const kept = { accessToken, refreshToken, expiresAt, userId, isGuest, guestId, baseUrl }
     await slot.write(JSON.stringify(kept))
-    await onChange({ reason, expiresAt, userId: user._id })
+    await onChange({ reason, expiresAt, userId })
     return kept
   }
 

@@ -520,6 +520,8 @@ internal class StoredSession(json: JSONObject) {
     val expiresAt = json.optLong("expiresAt")
     val userId = json.textOrNull("userId")
     val isGuest = json.opt("isGuest") as? Boolean
+    /** The guest who has signed in to this account. */
+    val guestId = json.textOrNull("guestId")
 }
 
 /** Keeps the tokens of a session, and refreshes them once for all concurrent callers. */
@@ -562,10 +564,13 @@ internal class SessionKeeper(private val core: Core, private val slot: Slot) {
 
     private suspend fun store(session: JSONObject, reason: AuthChangeReason): StoredSession {
         val user = session.getJSONObject("user")
+        val before = attempt { read() }
+        val replacedId = before?.userId?.takeIf { before.isGuest == true }
         val stored = jsonOf(
             "accessToken" to session.get("accessToken"), "refreshToken" to session.get("refreshToken"),
             "expiresAt" to loop.clock.now() + session.getLong("expiresIn") * 1000, "userId" to user.get("_id"),
             "isGuest" to (user.opt("loginType") == "guest"), "baseUrl" to core.baseUrl,
+            "guestId" to if (before?.userId == user.get("_id")) before?.guestId else replacedId,
         )
         slot.write(stored.toString())
         core.onSessionChange(AuthChange(reason, true, user.getString("_id")))
@@ -1638,7 +1643,9 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
 
     /** Returns the ms until the next attempt; null if there is nothing to wait for. */
     private suspend fun submitAll(): Long? {
-        val userId = core.session.read()?.userId ?: return null
+        val session = core.session.read()
+        val userId = session?.userId ?: return null
+        session.guestId?.let { move(it, userId) }
         var isUndecided = false
         for (purchase in load(userId).first) {
             val result = submitAs(userId, purchase)
@@ -1667,6 +1674,14 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
         // The server will never accept a purchase that it refused as invalid.
         val isRefused = error.isGenuine && error.status in 400..499 && error.status !in setOf(401, 408, 429)
         if (isRefused && error.code != "reply_invalid") PurchaseResult("refused", error.code) else throw error
+    }
+
+    /** Moves a guest's purchases to the account that the guest has signed in to. */
+    private suspend fun move(guestId: String, userId: String) {
+        for (purchase in load(guestId).first) {
+            change(userId) { queued -> queued.filter { "$it" != "$purchase" } + purchase }
+            change(guestId) { queued -> queued.filter { "$it" != "$purchase" } }
+        }
     }
 
     private suspend fun change(userId: String, edit: (List<JSONObject>) -> List<JSONObject>) = changing.run {

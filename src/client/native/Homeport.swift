@@ -973,6 +973,8 @@ private struct StoredSession: Codable, Sendable {
     var expiresAt: Double
     var userId: String?
     var isGuest: Bool?
+    /// The guest who has signed in to this account.
+    var guestId: String?
     var baseUrl: String?
 }
 
@@ -1125,10 +1127,13 @@ private final class SessionKeeper {
     }
 
     private func store(_ tokens: SessionTokens, _ reason: AuthChangeReason) throws -> StoredSession {
+        let before = try? read()
+        let replacedId = before?.isGuest == true ? before?.userId : nil
         let kept = StoredSession(
             accessToken: tokens.accessToken, refreshToken: tokens.refreshToken,
             expiresAt: runner.now() + tokens.expiresIn * 1000, userId: tokens.user.id,
-            isGuest: tokens.user.loginType == "guest", baseUrl: baseUrl)
+            isGuest: tokens.user.loginType == "guest",
+            guestId: before?.userId == tokens.user.id ? before?.guestId : replacedId, baseUrl: baseUrl)
         try slot.write(kept)
         announce(reason, userId: tokens.user.id)
         return kept
@@ -2336,7 +2341,8 @@ private final class PurchaseQueue {
     private func submitNext() async -> Double? {
         pause.begin()
         do {
-            guard let userId = try session.read()?.userId else { return nil }
+            guard let kept = try session.read(), let userId = kept.userId else { return nil }
+            if let guestId = kept.guestId { try move(from: guestId, to: userId) }
             let queued = try load(userId).purchases
             let due = { (purchase: SubmittedPurchase) in self.waits.first { $0.purchase == purchase }?.due ?? 0 }
             guard let purchase = queued.min(by: { due($0) < due($1) }) else { return nil }
@@ -2396,6 +2402,14 @@ private final class PurchaseQueue {
             Stored(baseUrl: $0.baseUrl, userId: $0.userId, purchases: $0.purchases)
         }
         return stored
+    }
+
+    /// Moves a guest's purchases to the account that the guest has signed in to.
+    private func move(from guestId: String, to userId: String) throws {
+        let moved = try load(guestId).purchases
+        guard !moved.isEmpty else { return }
+        try change(userId) { queued in queued += moved.filter { !queued.contains($0) } }
+        try change(guestId) { $0 = [] }
     }
 
     private func change(_ userId: String, _ edit: (inout [SubmittedPurchase]) -> Void) throws {

@@ -1,6 +1,7 @@
 import type { Scenario, Step } from '../types.ts'
 import {
   ANN,
+  BOB,
   EXPIRE,
   GUEST,
   LOGIN,
@@ -17,6 +18,17 @@ const CAROL = { email: 'carol@example.com', password: PASSWORD }
 
 /** A guest, whose session is `$guest`. */
 const START: Step[] = [{ call: 'startAsGuest', save: 'guest' }, { sent: 'any' }]
+const QUEUE = 'homeport.purchases'
+const PURCHASE = { store: 'app_store', signedTransaction: '$token' }
+/** A purchase that cannot be submitted until `repair`. */
+const QUEUE_OFFLINE: Step[] = [
+  { server: 'issuePurchase', save: 'token' },
+  { fault: { target: 'submitPurchases', network: 'cut', times: 'forever' } },
+  { call: 'queuePurchase', with: { purchase: PURCHASE } },
+]
+const BOUND: Step = {
+  event: { event: 'purchaseResult', purchase: PURCHASE, result: { outcome: 'bound' } },
+}
 const AS_GUEST = { authorization: 'Bearer $guest.accessToken' }
 
 export const GUEST_SCENARIOS: Scenario[] = [
@@ -94,6 +106,47 @@ export const GUEST_SCENARIOS: Scenario[] = [
         with: { challengeToken: '$challenge.challengeToken', code: '$code' },
         gives: { user: { email: ANN.email } },
       },
+      { call: 'readSubscription', gives: { entitlements: [{ id: 'pro', active: true }] } },
+    ],
+  },
+  {
+    name: 'guest: a queued purchase follows to the account that signs in, and to no other one',
+    server: USERS,
+    steps: [
+      ...START,
+      ...QUEUE_OFFLINE,
+      { call: 'login', with: ANN, save: 'ann' },
+      { stored: QUEUE, is: { others: [{ userId: '$ann.user._id', purchases: [PURCHASE] }] } },
+      { call: 'login', with: BOB },
+      { repair: true },
+      { restart: true },
+      { listen: 'purchaseResult' },
+      { noEvent: 'purchaseResult' },
+      { call: 'login', with: ANN },
+      BOUND,
+      { call: 'readSubscription', gives: { entitlements: [{ id: 'pro', active: true }] } },
+    ],
+  },
+  {
+    name: 'guest: a queued purchase follows after two-factor, also if the app ends at the sign-in',
+    server: { users: [{ ...ANN, twoFactor: true }] },
+    steps: [
+      ...START,
+      ...QUEUE_OFFLINE,
+      { call: 'login', with: ANN, save: 'challenge' },
+      { server: 'twoFactorCode', save: 'code' },
+      { dieAtWrite: { key: SESSION, when: 'after' } },
+      {
+        start: 'a',
+        call: 'passTwoFactor',
+        with: { challengeToken: '$challenge.challengeToken', code: '$code' },
+      },
+      { dies: true },
+      EXPIRE,
+      { repair: true },
+      { restart: true },
+      { listen: 'purchaseResult' },
+      BOUND,
       { call: 'readSubscription', gives: { entitlements: [{ id: 'pro', active: true }] } },
     ],
   },
