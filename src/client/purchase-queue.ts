@@ -11,13 +11,17 @@ import type { QueuedPurchaseResult } from './stores.ts'
 const PATH = '/api/user/purchases/v1'
 const CHECK_MS = 60_000
 const MAX_CHECK_MS = 3_600_000
+/** Google may not know a new purchase yet, and the server repeats its response for ten minutes. */
+const UNKNOWN_MS = 600_000
 
-type QueueDeps = ChangesDeps & { storage: Storage; baseUrl: string }
+type QueueDeps = ChangesDeps & { storage: Storage; baseUrl: string; now: () => number }
 
 /** Submits queued purchases one at a time until their results are final. */
 export function createPurchaseQueue({ session, call, withToken, runCall, ...deps }: QueueDeps) {
   const store = createPurchaseStore(deps.storage, deps.baseUrl)
   const listeners = new Set<(result: QueuedPurchaseResult) => void>()
+  /** When each purchase was first not final, in ms. */
+  const firstChecks = new Map<string, number>()
   let [failures, checks] = [0, 0]
   let timer: ReturnType<typeof setTimeout> | undefined
   let lastRound: Promise<unknown> = Promise.resolve()
@@ -57,7 +61,7 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
     for (const purchase of await store.read(userId)) {
       const result = await submitAs(userId, purchase).catch(toRefusal)
       failures = 0
-      if (/^(checking|pending)$/.test(result.outcome)) isUndecided = true
+      if (!isFinal(purchase, result)) isUndecided = true
       else {
         for (const listener of listeners) void Promise.resolve({ purchase, result }).then(listener)
         await store.remove(userId, purchase)
@@ -65,6 +69,14 @@ export function createPurchaseQueue({ session, call, withToken, runCall, ...deps
     }
     checks = isUndecided ? checks + 1 : 0
     return isUndecided ? Math.min(CHECK_MS * 2 ** (checks - 1), MAX_CHECK_MS) : null
+  }
+
+  function isFinal(purchase: SubmittedPurchase, { outcome, code }: PurchaseResult): boolean {
+    const key = JSON.stringify(purchase)
+    const since = firstChecks.get(key) ?? deps.now()
+    firstChecks.set(key, since)
+    const isNew = purchase.store === 'play_store' && deps.now() < since + UNKNOWN_MS
+    return !/^(checking|pending)$/.test(outcome) && !(isNew && code === 'purchase_gone')
   }
 
   /** The token must be this user's: a purchase must not be bound to another user. */

@@ -1608,6 +1608,8 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
     private val changing = Mutex()
     private var failures = 0
     private var checks = 0
+    /** When each purchase was first not final, by the monotonic clock. */
+    private val firstChecks = mutableMapOf<String, Long>()
     private var stopTimer: () -> Unit = {}
 
     fun start() {
@@ -1650,7 +1652,7 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
         for (purchase in load(userId).first) {
             val result = submitAs(userId, purchase)
             failures = 0
-            if (result.outcome == "checking" || result.outcome == "pending") isUndecided = true
+            if (!isFinal(purchase, result)) isUndecided = true
             else {
                 val decided = QueuedPurchaseResult(submittedPurchase(purchase), result)
                 if (results.isEmpty()) undelivered.add(decided) else results.notify(decided)
@@ -1659,6 +1661,14 @@ internal class PurchaseQueue(private val core: Core, private val slot: Slot) {
         }
         checks = if (isUndecided) checks + 1 else 0
         return if (isUndecided) 60_000 * min(1L shl min(checks - 1, 6), 60) else null
+    }
+
+    /** Google may not know a new purchase yet, and the server repeats its response for ten minutes. */
+    private fun isFinal(purchase: JSONObject, result: PurchaseResult): Boolean {
+        val now = core.loop.clock.elapsed()
+        val isNew = now - firstChecks.getOrPut("$purchase") { now } < 600_000
+        val isUnknown = isNew && purchase.opt("store") == "play_store" && result.code == "purchase_gone"
+        return result.outcome != "checking" && result.outcome != "pending" && !isUnknown
     }
 
     private suspend fun submitAs(userId: String, purchase: JSONObject): PurchaseResult = try {

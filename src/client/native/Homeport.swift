@@ -2309,8 +2309,8 @@ private final class PurchaseQueue {
     private let slot: Slot
     private let session: SessionKeeper
     private let pause: Pause
-    /// How often each purchase was still undecided, and when to submit it again, by the monotonic clock.
-    private var waits: [(purchase: SubmittedPurchase, count: Int, due: Double)] = []
+    /// How often each purchase was still undecided, since when, and when to submit it again, by the monotonic clock.
+    private var waits: [(purchase: SubmittedPurchase, count: Int, since: Double, due: Double)] = []
     private var failures = 0
     private var isRunning = false
 
@@ -2350,11 +2350,13 @@ private final class PurchaseQueue {
             if early > 0 { return early }
             let result = try await submit(purchase, as: userId)
             failures = 0
-            let count = waits.first { $0.purchase == purchase }?.count ?? 0
+            let now = session.runner.platform.elapsed()
+            let last = waits.first { $0.purchase == purchase }
+            let (count, since) = (last?.count ?? 0, last?.since ?? now)
             waits.removeAll { $0.purchase == purchase }
-            if ["checking", "pending"].contains(result.outcome) {
+            if ["checking", "pending"].contains(result.outcome) || isUnknown(purchase, result, now - since) {
                 let wait = min(60_000 * pow(2, Double(count)), 3_600_000)
-                waits.append((purchase, count + 1, session.runner.platform.elapsed() + wait))
+                waits.append((purchase, count + 1, since, now + wait))
             } else {
                 try change(userId) { $0.removeAll { $0 == purchase } }
                 listeners.send(QueuedPurchaseResult(purchase: purchase, result: result))
@@ -2369,6 +2371,12 @@ private final class PurchaseQueue {
             let delay = min(2_000 * pow(2, Double(failures - 1)), 60_000)
             return delay * (0.5 + session.runner.platform.random())
         }
+    }
+
+    /// Google may not know a new purchase yet, and the server repeats its response for ten minutes. `age` is in ms.
+    private func isUnknown(_ purchase: SubmittedPurchase, _ result: PurchaseResult, _ age: Double) -> Bool {
+        guard case .playStorePurchase = purchase else { return false }
+        return result.code == "purchase_gone" && age < 600_000
     }
 
     private func submit(_ purchase: SubmittedPurchase, as userId: String) async throws -> PurchaseResult {

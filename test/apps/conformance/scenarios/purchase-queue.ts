@@ -29,9 +29,14 @@ const BOUND: Step = {
 const SENT: Step = { sent: [{ request: SUBMIT, body: { purchases: [PURCHASE] } }] }
 const EMPTY: Step = { stored: QUEUE, is: { purchases: { $length: 0 } } }
 
-function replies(outcome: string): Step {
+function queue(signedTransaction: string): Step {
+  return { call: 'queuePurchase', with: { purchase: { store: 'app_store', signedTransaction } } }
+}
+
+function replies(outcome: string, code?: string): Step {
   const result = {
     outcome,
+    code,
     transactionId: '1',
     environment: null,
     productId: null,
@@ -136,10 +141,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
     steps: [
       ...SIGN_IN,
       LISTEN,
-      {
-        call: 'queuePurchase',
-        with: { purchase: { store: 'app_store', signedTransaction: 'forged' } },
-      },
+      queue('forged'),
       {
         event: {
           event: 'purchaseResult',
@@ -178,6 +180,34 @@ export const QUEUE_SCENARIOS: Scenario[] = [
     ],
   },
   {
+    name: 'queue: a purchase that Google does not know is submitted again for ten minutes',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      LISTEN,
+      ...Array<Step>(5).fill(replies('refused', 'purchase_gone')),
+      {
+        call: 'queuePurchase',
+        with: {
+          purchase: { store: 'play_store', packageName: 'com.example', purchaseToken: 'new' },
+        },
+      },
+      { timer: MINUTE },
+      { timer: 2 * MINUTE },
+      { timer: 4 * MINUTE },
+      { noEvent: 'purchaseResult' },
+      { timer: 8 * MINUTE },
+      {
+        event: {
+          event: 'purchaseResult',
+          purchase: { purchaseToken: 'new' },
+          result: { outcome: 'refused', code: 'purchase_gone' },
+        },
+      },
+      EMPTY,
+    ],
+  },
+  {
     name: 'queue: another user’s purchases wait for that user',
     server: USERS,
     steps: [
@@ -194,10 +224,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
       { advance: 5 * MINUTE },
       { sent: [LOGOUT, LOGIN] },
       { server: 'issuePurchase', save: 'other' },
-      {
-        call: 'queuePurchase',
-        with: { purchase: { store: 'app_store', signedTransaction: '$other' } },
-      },
+      queue('$other'),
       {
         event: {
           event: 'purchaseResult',
@@ -224,10 +251,7 @@ export const QUEUE_SCENARIOS: Scenario[] = [
       { fault: { target: 'submitPurchases', hold: 'reply' } },
       QUEUED,
       { sent: [SUBMIT] },
-      {
-        call: 'queuePurchase',
-        with: { purchase: { store: 'app_store', signedTransaction: '$second' } },
-      },
+      queue('$second'),
       { holding: 'reply' },
       { fault: { target: 'logout', network: 'cut' } },
       { call: 'logout' },
