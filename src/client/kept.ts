@@ -88,8 +88,10 @@ export function createKept(deps: KeptDeps) {
       const envelope = await call('get', path, token, request)
       await keep(userId, name, { data: envelope.response, asOf, etag, lang })
       return envelope
-    } catch (error) {
-      if (!known || (error as ApiError).status !== 304) throw error
+    } catch (cause) {
+      const error = cause as ApiError
+      // A 304 that is not sealed could come from an intermediary.
+      if (!known?.etag || !error.isGenuine || error.status !== 304) throw error
       await keep(userId, name, { ...known, asOf })
       return { code: 'ok', response: known.data }
     }

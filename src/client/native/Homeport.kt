@@ -1347,7 +1347,8 @@ internal class KeptResponses(private val core: Core, private val slot: Slot, pri
             keep(userId, name, jsonOf("data" to reply.data, "asOf" to asOf, "etag" to etag, "lang" to lang))
             return reply
         } catch (error: HomeportError) {
-            if (known == null || error.status != 304) throw error
+            // A 304 that is not sealed could come from an intermediary.
+            if (known == null || condition.isEmpty() || !error.isGenuine || error.status != 304) throw error
             keep(userId, name, known.put("asOf", asOf))
             return Envelope(jsonOf("code" to "ok", "response" to known.get("data")))
         }

@@ -1,11 +1,23 @@
+import vectors from '../../../platform/encryption/payload-encryption.json' with { type: 'json' }
 import type { Scenario } from '../types.ts'
-import { ANN, CHANGE_PROFILE, LOGIN, PASSWORD, PROFILE, SIGN_IN, USERS } from './common.ts'
+import {
+  ANN,
+  CHANGE_PROFILE,
+  LOGIN,
+  PASSWORD,
+  PROFILE,
+  SIGN_IN,
+  SUBSCRIPTION,
+  USERS,
+} from './common.ts'
 
 const PLANS = 'GET /api/user/pricing_plans/v1'
 const FAQS = 'GET /api/user/faqs/v1'
 const VERSIONS = 'GET /api/user/content_version/v1'
 const RATES = 'GET /api/user/currency_rates/v1'
 const SETTINGS = 'GET /api/user/app_settings/v1'
+/** As the server publishes it. */
+const { d: _private, ...SERVER_KEY } = { ...vectors.serverKey, use: 'enc' }
 
 const DEVICE = {
   device: 'Zoë’s phone 📱',
@@ -176,6 +188,19 @@ export const CONTENT_SCENARIOS: Scenario[] = [
     steps: [
       { fault: { target: 'readFaqs', reply: { status: 304, body: '' } } },
       { call: 'readFaqs', fails: { code: 'reply_invalid', status: 304 } },
+    ],
+  },
+  {
+    name: 'content: with sealing, a 304 reply that is not sealed does not confirm a kept response',
+    server: USERS,
+    steps: [
+      ...SIGN_IN,
+      { server: 'grantSubscription', args: [ANN.email] },
+      { call: 'readSubscription' },
+      { restart: { env: 'production' } },
+      { fault: { target: 'GET /.well-known/jwks.json', reply: { body: { keys: [SERVER_KEY] } } } },
+      { fault: { target: SUBSCRIPTION, reply: { status: 304, body: '' } } },
+      { call: 'readSubscription', fails: { code: 'reply_not_sealed', status: 304 } },
     ],
   },
   {
