@@ -12,7 +12,7 @@ import {
   type DataFunctions,
   type DataSync,
   type DataSyncOptions,
-  documentSlot,
+  forgetDocument,
 } from './data.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import {
@@ -118,16 +118,13 @@ export function createClient(options: ClientOptions): Client {
     onChange: async (state, previousUserId) => {
       authChanges.announce(state)
       await forgetKept(offlineStorage, state.userId)
-      if (/^(signed_out|account_deleted)$/.test(state.reason))
-        await documentSlot(offlineStorage, previousUserId)
-          .clear()
-          .catch(() => {})
+      await forgetDocument(offlineStorage, state.reason, previousUserId)
     },
     now,
   })
+  const { listen: onAuthChange } = authChanges
   const calls = createCalls({ call, session, runCall })
   const { asUser, asUserIfAny, withoutToken, withToken } = calls
-  const { listen: onAuthChange } = authChanges
   if (onSignedOut) onAuthChange(({ reason }) => reason === 'session_ended' && onSignedOut())
   const shared = {
     ...{ storage: offlineStorage, baseUrl, timeout, now, fetch, call, withToken },
@@ -223,9 +220,8 @@ export function createClient(options: ClientOptions): Client {
     readUsage: asUser('get', '/api/user/usage/v1'),
     submitPurchases: asUser('post', '/api/user/purchases/v1', 'json'),
     queuePurchase: async (purchase: SubmittedPurchase) => {
-      // Another user may sign in while the part loads.
-      const kept = await session.read()
-      return (await parts.purchases()).queuePurchase(purchase, kept?.userId)
+      const [purchases, sender] = await withSender(parts.purchases)
+      return purchases.queuePurchase(purchase, sender?.userId)
     },
     onPurchaseResult: follow(async () => (await parts.purchases()).onPurchaseResult),
     startCheckout: asUser('post', '/api/user/checkout/v1', 'json'),
@@ -236,7 +232,11 @@ export function createClient(options: ClientOptions): Client {
     readCurrencyRates: withoutToken('get', '/api/user/currency_rates/v1'),
     readContentVersions: withoutToken('get', '/api/user/content_version/v1'),
     readFaqs: withoutToken('get', '/api/user/faqs/v1', 'query'),
-    readKept,
+    readKept: async <Name extends KeptName>(
+      name: Name,
+      language?: LanguageInput,
+      options?: CallOptions,
+    ): Promise<Kept<KeptValues[Name]>> => (await parts.kept()).readKept(name, language, options),
   }
   return functions satisfies SameAsRoutes<Client, typeof functions>
 
@@ -276,14 +276,6 @@ export function createClient(options: ClientOptions): Client {
   async function syncData(options: DataSyncOptions = {}): Promise<DataSync> {
     const { startDataSync } = await parts.dataSync()
     return startDataSync({ ...functions, ...shared }, options)
-  }
-
-  async function readKept<Name extends KeptName>(
-    name: Name,
-    language?: LanguageInput,
-    options?: CallOptions,
-  ): Promise<Kept<KeptValues[Name]>> {
-    return (await parts.kept()).readKept(name, language, options)
   }
 
   /** Creates the function for a route with both a body and a query. */

@@ -11,6 +11,7 @@ import {
   type DataSyncOptions,
   type DataSyncState,
   documentSlot,
+  forgetDocument,
   type JsonObject,
 } from './data.ts'
 import type { UserData } from './models.ts'
@@ -104,10 +105,7 @@ export async function startDataSync(
     dropped = null
     publish()
     await inTurn(async () => {
-      if (reason === 'signed_out' || reason === 'account_deleted')
-        await documentSlot(storage, previous)
-          .clear()
-          .catch(() => {})
+      await forgetDocument(storage, reason, previous ?? undefined)
       const stored = await load(next).catch(empty)
       if (next !== userId) return
       local = stored

@@ -10,6 +10,14 @@ export function documentSlot(storage: Storage, userId: string | null | undefined
   return createSlot(storage, `homeport.data.${userId}`)
 }
 
+/** Removes the document of a user who has signed out or deleted the account. */
+export async function forgetDocument(storage: Storage, reason: string, userId?: string) {
+  if (reason !== 'signed_out' && reason !== 'account_deleted') return
+  await documentSlot(storage, userId)
+    .clear()
+    .catch(() => {})
+}
+
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>
 
