@@ -52,12 +52,14 @@ test('a missed backup is due at startup, and reported when it is hours overdue',
 
 test('a failed run is reported until there is a newer backup', async () => {
   await using fixture = await withBackups(0)
-  const runAt = (at: number) =>
-    new Map([['backup', { at: new Date(at), ms: 1, error: 'disk full' }]])
-  const faultAfter = async (at: number) =>
-    (await createBackupState(fixture.config, runAt(at))()).fault
+  const runAt = (at: number, ms: number) =>
+    new Map([['backup', { at: new Date(at), ms, error: 'disk full' }]])
+  const faultAfter = async (at: number, ms = 1) =>
+    (await createBackupState(fixture.config, runAt(at, ms))()).fault
   expect(await faultAfter(Date.now() + 1_000)).toBe('disk full')
   expect(await faultAfter(Date.now() - HOUR)).toBeNull()
+  // The failed run itself wrote the newest backup.
+  expect(await faultAfter(Date.now() - HOUR, 2 * HOUR)).toBe('disk full')
 })
 
 test('an unresponsive folder is reported, and only one attempt reads it at a time', async () => {

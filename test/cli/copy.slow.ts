@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { exists, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { SQL } from 'bun'
 import { ALLOW_CHANGES } from '../../src/platform/db/postgres/moved.ts'
@@ -266,10 +266,13 @@ test('a copy and a backup fail and list missing files', async () => {
   const lost = names.find((name) => name.endsWith('.txt')) ?? ''
   await rm(join(folder, lost))
   const copy = await homeport.run(['files', 'copy', '--to', store.environment.FILES_URL], KEYS)
-  const backup = await homeport.run(['backup', '--out', 'backup.tar'])
+  const older = join(homeport.folder, 'data', 'backups', 'homeport-20260101T000000Z.tar')
+  await Bun.write(older, 'complete')
+  const backup = await homeport.run(['backup', '--keep', '1'])
   for (const { exitCode, stderr } of [copy, backup]) {
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(basename(lost))])
   }
+  expect(await exists(older)).toBe(true)
 }, 30_000)
 
 async function allowChanges(url: string) {

@@ -78,7 +78,9 @@ export const backup = localCommand({
     await removeUnfinished(location, config.databaseUrl === null ? 0 : DAY_MS)
     const started = performance.now()
     const written = await withRemovalsHeld(config, () => write(config, target, key))
-    const removed = keepCount === null ? [] : await removeOldBackups(location, keepCount)
+    // An incomplete backup must not replace a complete one.
+    const removesOld = keepCount !== null && written.problem === null
+    const removed = removesOld ? await removeOldBackups(location, keepCount) : []
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await findEncryption(key)
     const fingerprint = computeFingerprint(key)

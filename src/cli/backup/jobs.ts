@@ -74,7 +74,8 @@ export function createBackupState(
     const newestAt = newest?.at ?? null
     if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
     const run = runs.get(BACKUP_JOB)
-    const hasRecovered = run && newestAt !== null && newestAt > run.at
+    // A failed run may have written an incomplete backup.
+    const hasRecovered = run && newestAt !== null && newestAt.getTime() > run.at.getTime() + run.ms
     const error = hasRecovered ? null : (run?.error ?? null)
     const problem = error ?? describeOverdue(newest) ?? (await targetProblem())
     return { newestAt, isScheduled: true, fault: problem }
