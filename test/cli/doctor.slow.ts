@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assessDisk } from '../../src/cli/doctor/local-checks.ts'
+import { assessDisk, localChecks } from '../../src/cli/doctor/local-checks.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { selfSigned } from '../support/certificates.ts'
 import { onSqlite } from '../support/databases.ts'
@@ -169,6 +170,18 @@ test('doctor checks free inodes if the file system reports them', () => {
   expect(assess(9_000).state).toBe('warning')
   expect(assess(90_000).state).toBe('ok')
   expect(assess(null).state).toBe('ok')
+})
+
+test('doctor reports a store that no request can be signed for', async () => {
+  const environment = {
+    FILES_URL: 's3://files?endpoint=http://127.0.0.1:1',
+    S3_ACCESS_KEY_ID: 'id',
+    S3_SECRET_ACCESS_KEY: 'secret',
+    S3_SESSION_TOKEN: 'x'.repeat(5_000),
+  }
+  const checks = localChecks(readConfig({}, environment), null)
+  const finding = await checks.find(({ name }) => name === 'files')?.run()
+  expect(finding).toMatchObject({ state: 'failed', advice: expect.any(String) })
 })
 
 function serveFeed(at: Date) {

@@ -154,7 +154,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function store() {
-    const error = await probeStore(config).catch(({ cause }) => cause)
+    const error = await probeStore(config).catch((reason) => reason.cause ?? reason)
     if (error) return failed('the object store at FILES_URL accepts no files', error.message)
     // An older server does not report it.
     const problem = state?.storeProblem ?? null
