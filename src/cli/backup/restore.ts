@@ -13,6 +13,7 @@ import { localCommand } from '../command.ts'
 import { assertNotServiceDatabase, lockData } from '../data/data-directory.ts'
 import { installationKeys } from '../data/installation-keys.ts'
 import { assertNotMoved, databasePath } from '../data/open-sqlite.ts'
+import { listStopSignals } from '../processes/stop-signals.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { confirmRisk, createProgress } from '../terminal.ts'
 import { distributeData, hasExternalData } from './external-data.ts'
@@ -24,7 +25,6 @@ import {
   requireReplaceable,
 } from './replace-data.ts'
 import { type ArchiveSource, openSource } from './store/archive-source.ts'
-import { STOP_SIGNALS } from './write-backup.ts'
 
 /** What `restore --verify` reports about who wrote the backup. */
 const PROOFS = {
@@ -76,7 +76,8 @@ async function verifyBackup(config: Config, source: ArchiveSource) {
     rmSync(folder, { recursive: true, force: true })
     process.exit(EXIT.failed)
   }
-  for (const signal of STOP_SIGNALS) process.once(signal, interrupt)
+  const signals = listStopSignals()
+  for (const signal of signals) process.once(signal, interrupt)
   try {
     return {
       ...(await readWithProgress(config, source, folder, { checkOnly: true, isTrusted: true })),
@@ -84,7 +85,7 @@ async function verifyBackup(config: Config, source: ArchiveSource) {
       aside: null,
     }
   } finally {
-    for (const signal of STOP_SIGNALS) process.off(signal, interrupt)
+    for (const signal of signals) process.off(signal, interrupt)
     await rm(folder, { recursive: true, force: true })
   }
 }

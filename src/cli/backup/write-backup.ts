@@ -15,6 +15,7 @@ import { countAppliedMigrations } from '../../platform/db/sqlite/open.ts'
 import { BUILD } from '../../version.ts'
 import type { InstallationKey } from '../data/installation-keys.ts'
 import { programCommand } from '../processes/program-command.ts'
+import { listStopSignals } from '../processes/stop-signals.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
 import { backupExists, unfinishedPath } from './backups.ts'
 import { encrypt, isRecipient, openArchive } from './encryption.ts'
@@ -41,7 +42,6 @@ export type WriteResult = { bytes: number; files: number }
 const SYNC_BYTES = 2 * 1024 * 1024
 /** How often the copy of the database is synced. */
 const SYNC_INTERVAL_MS = 20
-export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Writes and verifies an archive of the data in a folder. Leaves nothing behind when it throws. */
 export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
@@ -114,7 +114,8 @@ export async function copyDatabase(from: string, to: string, onProgress: OnProgr
     child.kill('SIGKILL')
     process.exit(EXIT.failed)
   }
-  for (const signal of STOP_SIGNALS) process.once(signal, stop)
+  const signals = listStopSignals()
+  for (const signal of signals) process.once(signal, stop)
   const child = Bun.spawn(programCommand('copy-database', from, to), {
     stdin: 'ignore',
     stderr: 'pipe',
@@ -128,7 +129,7 @@ export async function copyDatabase(from: string, to: string, onProgress: OnProgr
     await syncPath(to)
     onProgress('Copying the database', Bun.file(to).size, total)
   }
-  for (const signal of STOP_SIGNALS) process.off(signal, stop)
+  for (const signal of signals) process.off(signal, stop)
   if (child.signalCode !== null) {
     throw new ArchiveError(
       `The process that copies the database was killed by ${child.signalCode}, perhaps for lack of memory: run this again.`,

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { EXIT } from '../../lib/command.ts'
-import { tryTo } from '../../lib/errors.ts'
 import { createLiveLines } from '../../lib/log/live-lines.ts'
 import type { Log } from '../../lib/log/log.ts'
 import type { LocalCommand } from '../command.ts'
 import { isUnreachable } from '../data/open-data.ts'
 import { newDemoToken } from '../demo/guide.ts'
+import { listStopSignals } from '../processes/stop-signals.ts'
 import { createNotifier } from '../service/notify.ts'
 import { detectStandIn } from '../service/stand-in.ts'
 import { isServing } from './command-socket.ts'
@@ -69,18 +68,12 @@ function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()
   let count = 0
-  const stopsOnHangUp = logFile === null && !ignoresHangUp()
-  const stopping = ['SIGTERM', 'SIGINT', ...(stopsOnHangUp ? ['SIGHUP'] : [])]
-  for (const signal of stopping) {
+  const reopensLog = logFile !== null
+  for (const signal of listStopSignals()) {
+    if (signal === 'SIGHUP' && reopensLog) continue
     process.on(signal, () => (count++ === 0 ? first : second).resolve(signal))
   }
   return { first: first.promise, second: second.promise, isStopping: () => count > 0 }
-}
-
-/** Whether this process was started with SIGHUP ignored: the lowest bit of a hexadecimal mask. Linux only. */
-function ignoresHangUp(): boolean {
-  const status = tryTo(() => readFileSync('/proc/self/status', 'utf8')) ?? ''
-  return /^SigIgn:.*[13579bdf]$/m.test(status)
 }
 
 /** An unhandled rejection is only logged. After an uncaught exception the state is unknown: stop. */
