@@ -160,6 +160,7 @@ onPostgres(
       homeport.run(['restore', 'backup.tar', '--yes'], { ...other, ...environment })
     const FILES_URL = 's3://homeport/files?endpoint=http://127.0.0.1:1'
     expect((await restore({ FILES_URL })).exitCode).toBe(1)
+    expect(await readdir(join(homeport.folder, 'other'))).not.toContain('restore.tmp')
     const status = await homeport.run(['user', 'list'], other)
     expect([status.exitCode, status.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
     expect(await restore()).toMatchObject({ exitCode: 0, stderr: '' })

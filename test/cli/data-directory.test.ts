@@ -23,12 +23,15 @@ test('commands do not use the old SQLite file of a service that uses PostgreSQL'
   await requireData(onDisk)
 })
 
-test('a start removes the leftovers of an interrupted backup', async () => {
+test('a start removes the leftovers of an interrupted backup and restore', async () => {
   await using folder = await temporaryFolder()
-  await mkdir(join(folder.path, 'backup.tmp', '1'), { recursive: true })
-  await writeFile(join(folder.path, 'backup.tmp', '1', 'homeport.db'), 'all users')
+  const leftovers = ['backup.tmp', 'restore.tmp'].map((name) => join(folder.path, name))
+  for (const path of leftovers) {
+    await mkdir(join(path, '1'), { recursive: true })
+    await writeFile(join(path, '1', 'homeport.db'), 'all users')
+  }
   await using _app = await createTestApp({}, { dataDir: folder.path })
-  expect(await exists(join(folder.path, 'backup.tmp'))).toBe(false)
+  expect(await Promise.all(leftovers.map((path) => exists(path)))).toEqual([false, false])
 })
 
 test('an upgrade from the file that it would overwrite is refused', async () => {

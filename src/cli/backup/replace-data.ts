@@ -60,9 +60,8 @@ function unusedName(folder: string, name: string): string {
   }
 }
 
-/** Completes an interrupted restore that was committed. Removes leftovers of uncommitted restores and of backups. */
+/** Completes an interrupted restore that was committed, and removes leftovers. */
 export async function finishRestore(dataDir: string) {
-  await rm(extractionFolder(dataDir), { recursive: true, force: true })
   await removeLeftovers(dataDir)
   const committed = committedFolder(dataDir)
   if (!existsSync(committed)) return
@@ -84,8 +83,9 @@ export async function finishRestore(dataDir: string) {
   await rmdir(replacedFolder).catch(() => {})
 }
 
-/** Removes the leftovers of an interrupted backup, but not the files of a running one. */
+/** Removes the leftovers of an uncommitted restore and of an interrupted backup, but not the files of a running one. */
 export async function removeLeftovers(dataDir: string) {
+  await rm(extractionFolder(dataDir), { recursive: true, force: true })
   const stale = backupFolders(dataDir).filter((path) => existsSync(path))
   if (stale.length === 0) return
   using lock = takeBackupLock(dataDir)

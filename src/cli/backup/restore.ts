@@ -117,7 +117,13 @@ async function replaceData(
   const result = await readWithProgress(config, source, folder, { checkOnly: false, isTrusted })
   if (hasExternalData(config)) {
     using progress = createProgress()
-    await distributeData(config, folder, progress.show)
+    try {
+      await distributeData(config, folder, progress.show)
+    } catch (error) {
+      // The folder holds the data of all users, unencrypted.
+      await rm(folder, { recursive: true, force: true })
+      throw error
+    }
   }
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
