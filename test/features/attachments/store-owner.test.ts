@@ -52,6 +52,16 @@ test('an empty database does not claim a store with files from an earlier versio
   expect(keysIn(s3)).toEqual([key])
 })
 
+test('lists only the first 1,000 files of a store without an owner', async () => {
+  await using setup = await startStore()
+  const { s3, open, store } = setup
+  for (let at = 0; at < 1_200; at++) store(`${String(at).padStart(26, '0')}.txt`)
+  const app = await open()
+  expect(await app.services.storeOwner.state()).toMatchObject({ kind: 'guest' })
+  // The store lists 100 at once.
+  expect(s3.requests.LIST).toBe(10)
+})
+
 onSqlite('removes what the data directory knows')(
   'a store from an earlier version belongs to the database with rows for its files, which sweeps it after a month',
   async () => {

@@ -156,7 +156,8 @@ export function createStoreOwner({ client, now, ...deps }: StoreOwnerDeps) {
   async function sampleFiles() {
     const keys: string[] = []
     for await (const { key } of client?.list() ?? []) {
-      if (keys.length < SAMPLE_SIZE && isFileKey(key)) keys.push(toOriginalKey(key))
+      if (isFileKey(key)) keys.push(toOriginalKey(key))
+      if (keys.length === SAMPLE_SIZE) break
     }
     const originals = new Set(keys)
     const known = (await deps.keysWithRow([...originals])).size
