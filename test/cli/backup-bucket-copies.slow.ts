@@ -63,6 +63,15 @@ test('the oldest backups are removed, and other objects stay', async () => {
   expect([...store.s3.objects.keys()].toSorted()).toEqual(left.toSorted())
 })
 
+test('folders beside the backups are not listed', async () => {
+  await using store = await startBackupBucket()
+  await store.make(NAME)
+  const content = { bytes: Buffer.from('x'), lastModified: new Date() }
+  for (let at = 0; at < 300; at++) store.s3.objects.set(`prod/homeport-files/${at}.txt`, content)
+  expect(await listBackups(store.bucket)).toMatchObject([{ name: NAME }])
+  expect(store.s3.requests.LIST).toBe(1)
+})
+
 test('a failed upload leaves neither an object nor parts', async () => {
   await using store = await startBackupBucket()
   await addAttachment(store, 40)

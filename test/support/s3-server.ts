@@ -223,9 +223,14 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     const prefix = query.get('prefix') ?? ''
     const after = Buffer.from(query.get('continuation-token') ?? '', 'base64').toString()
     const limit = Math.min(PAGE, Number(query.get('max-keys') ?? PAGE))
-    const keys = [...objects.keys()]
-      .filter((key) => key.startsWith(prefix) && (after === '' || key > after))
-      .toSorted()
+    const delimiter = query.get('delimiter')
+    const names = [...objects.keys()]
+      .filter((key) => key.startsWith(prefix))
+      .map((key) => {
+        const end = delimiter ? key.indexOf(delimiter, prefix.length) : -1
+        return end === -1 ? key : key.slice(0, end + 1)
+      })
+    const keys = [...new Set(names)].filter((key) => after === '' || key > after).toSorted()
     const page = keys.slice(0, limit)
     const isTruncated = keys.length > page.length
     const token = Buffer.from(page.at(-1) ?? '').toString('base64')
@@ -234,8 +239,11 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     }${page.map(entryOf).join('')}</ListBucketResult>`
   }
 
+  /** A name without an object is a folder. */
   function entryOf(key: string): string {
-    const { bytes, lastModified } = objects.get(key) as Stored
+    const found = objects.get(key)
+    if (!found) return `<CommonPrefixes><Prefix>${escapeXml(key)}</Prefix></CommonPrefixes>`
+    const { bytes, lastModified } = found
     return `<Contents><Key>${escapeXml(key)}</Key><LastModified>${lastModified.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
   }
 

@@ -49,7 +49,8 @@ export async function listBackups(location: BackupLocation): Promise<StoredBacku
 }
 
 async function listBucket(bucket: Bucket): Promise<StoredBackup[]> {
-  const found = await Array.fromAsync(createS3Client(bucket).list(BACKUP_PREFIX))
+  // A folder such as `homeport-files/` may hold millions of objects.
+  const found = await Array.fromAsync(createS3Client(bucket).list(BACKUP_PREFIX, '/'))
   return found.map(({ key, size, lastModified }) => {
     return { name: key, path: bucketPath(bucket, key), bytes: size, at: lastModified }
   })

@@ -146,13 +146,19 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     await withRetries(deadlineMs, (watch) => send('DELETE', key, watch))
   }
 
-  /** Sorted by key. */
+  /** Sorted by key. With a delimiter, excludes keys that contain it after `start`. */
   async function* list(
     start = '',
+    delimiter?: string,
   ): AsyncGenerator<{ key: string; size: number; lastModified: Date }> {
     let token: string | undefined
     do {
-      const page = await withRetries(deadlineMs, ({ signal }) => listPage(start, token, signal))
+      const options = {
+        prefix: folder + start,
+        ...(delimiter === undefined ? {} : { delimiter }),
+        ...(token === undefined ? {} : { continuationToken: token }),
+      }
+      const page = await withRetries(deadlineMs, ({ signal }) => listPage(options, signal))
       for (const { key, size = 0, lastModified } of page.contents ?? []) {
         yield { key: key.slice(folder.length), size, lastModified: new Date(lastModified ?? '') }
       }
@@ -161,12 +167,10 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
   }
 
   /** Bun's `list` takes no signal, so a late listing is abandoned. */
-  async function listPage(start: string, token: string | undefined, signal: AbortSignal) {
+  async function listPage(options: Bun.S3ListObjectsOptions, signal: AbortSignal) {
     const { promise: late, reject } = Promise.withResolvers<never>()
     signal.addEventListener('abort', () => reject(signal.reason))
-    const prefix = folder + start
-    const wanted = { prefix, ...(token === undefined ? {} : { continuationToken: token }) }
-    const page = await Promise.race([s3.list(wanted), late]).catch(throwStoreError)
+    const page = await Promise.race([s3.list(options), late]).catch(throwStoreError)
     if (!page.isTruncated || page.nextContinuationToken) return page
     throw new StoreError('S3 returned no continuation token for a truncated listing', false)
   }
