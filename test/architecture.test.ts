@@ -224,7 +224,7 @@ test('exported functions are named by verbs, not by …Of and …In', () => {
 })
 
 /** A commit that needs more raises it, and says why. Style sheets do not count. */
-const MAX_SOURCE_LINES = 91_600
+const MAX_SOURCE_LINES = 91_650
 
 test('no file has more than 300 lines', () => {
   const long = [...files, ...testFiles()].filter(({ text }) => text.split('\n').length > LINE_LIMIT)
