@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '../../src/lib/crypto/hash.ts'
@@ -8,6 +9,7 @@ import { startReleaseServer } from '../support/release-server.ts'
 import { deliver } from '../support/requests.ts'
 import { enableSocketMigration } from '../support/socket-migration.ts'
 import { deliverSteadily, findLostEvents } from '../support/steady-load.ts'
+import { until } from '../support/until.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
@@ -88,6 +90,26 @@ test('a version that cannot start is rolled back while the old one keeps serving
   expect(sha256(await readFile(file), 'hex')).toBe(before)
   expect(await Bun.file(`${file}.previous`).text()).toBe('the version before')
   expect((await deliver(server, 'E1')).status).toBe(200)
+  await server.stop()
+}, 30_000)
+
+test('an upgrade whose terminal closes is still rolled back', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const { folder, environment: env } = homeport
+  const file = join(folder, 'homeport')
+  const before = sha256(await readFile(file), 'hex')
+  const serve =
+    'touch started; while [ -e started ] && [ ! -e signalled ]; do sleep 0.05; done; exit 5'
+  await Bun.write(join(folder, 'bad'), script('{"version":"9.0.0","schemaVersion":99}', serve))
+  const command = [file, 'upgrade', 'bad', '--unsigned']
+  const upgrade = Bun.spawn(command, { cwd: folder, env, stderr: 'pipe' })
+  await until(() => existsSync(join(folder, 'started')), 'the new version is not started')
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) upgrade.kill(signal)
+  await Bun.write(join(folder, 'signalled'), '')
+  expect(await upgrade.exited).toBe(1)
+  expect(await upgrade.stderr.text()).toContain('keeps serving')
+  expect(sha256(await readFile(file), 'hex')).toBe(before)
   await server.stop()
 }, 30_000)
 

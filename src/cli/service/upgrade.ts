@@ -12,6 +12,7 @@ import { BUILD } from '../../version.ts'
 import type { LocalCommand } from '../command.ts'
 import { schemaStatus } from '../data/migrate.ts'
 import { listSnapshots } from '../data/snapshots.ts'
+import { ignoreStopSignals } from '../processes/stop-signals.ts'
 import { isServing } from '../server/command-socket.ts'
 import { writeOutcome } from '../terminal.ts'
 import {
@@ -67,6 +68,8 @@ export const upgrade: LocalCommand = {
         )
       }
       const since = Date.now()
+      // Without the outcome, a bad version would stay installed: a closed terminal must not end the upgrade.
+      using _uninterrupted = ignoreStopSignals()
       await replaceExecutable(executable, incoming)
       const failure = await restartIfRunning(config)
       if (failure !== null)
@@ -156,7 +159,9 @@ function describeOther({ dataDir }: Config): string {
 
 /** Runs a command for the service. Returns the failure, or null. */
 function systemctl(command: string): string | null {
-  const { exitCode, stderr } = Bun.spawnSync(['systemctl', command, 'homeport'])
+  // Detached, because Ctrl-C also stops the other processes of the terminal.
+  const options = { detached: true }
+  const { exitCode, stderr } = Bun.spawnSync(['systemctl', command, 'homeport'], options)
   return exitCode === 0 ? null : stderr.toString().trim()
 }
 
@@ -211,6 +216,7 @@ export async function undoMigration(config: Config, executable: string, since: n
     env: {},
     // The working directory may have a `.env`.
     cwd: dataDir,
+    detached: true,
     stdout: 'pipe',
     stderr: 'pipe',
   })
