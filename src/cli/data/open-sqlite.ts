@@ -44,7 +44,8 @@ export async function openSqlite(
   const migrations = readMigrations('sqlite')
   await assertNotMoved(config)
   await assertFileSystem(config)
-  await assertUsable(config, path, await explainCannotOpen(path, migrations))
+  const reason = await explainCannotOpen(path, migrations, schema === 'resume')
+  await assertUsable(config, path, reason)
   const folder = join(config.dataDir, 'secrets')
   const applied = existsSync(path) ? countAppliedMigrations(path) : 0
   assertSchemaChangeAllowed(schema, applied, migrations.length)
