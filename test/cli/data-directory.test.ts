@@ -1,17 +1,11 @@
-import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { exists, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { requireData } from '../../src/cli/data/data-directory.ts'
-import type { SchemaChange } from '../../src/cli/data/engine.ts'
-import { openData } from '../../src/cli/data/open-data.ts'
-import { databasePath } from '../../src/cli/data/open-sqlite.ts'
 import { assertNotUpgradeTarget } from '../../src/cli/service/new-executable.ts'
 import { recordMoveToFile, recordService } from '../../src/cli/service/service-record.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
-import { createLog } from '../../src/lib/log/log.ts'
-import { schemaVersion } from '../../src/platform/db/sqlite/migrate.ts'
 import { createTestApp } from '../support/app.ts'
 
 test('commands do not use the old SQLite file of a service that uses PostgreSQL', async () => {
@@ -38,19 +32,6 @@ test('a start removes the leftovers of an interrupted backup and restore', async
   }
   await using _app = await createTestApp({}, { dataDir: folder.path })
   expect(await Promise.all(leftovers.map((path) => exists(path)))).toEqual([false, false])
-})
-
-test('a server resumes on a database that the version after it has migrated', async () => {
-  await using folder = await temporaryFolder()
-  const settings = { DATA_DIR: folder.path, RATES_PROVIDER: 'off', MIN_FREE_BYTES: '0' }
-  const config = readConfig({}, settings)
-  const open = async (schema: SchemaChange) =>
-    (await openData(config, createLog('silent'), {}, { schema }))[Symbol.asyncDispose]()
-  await open('create')
-  using client = new Database(databasePath(config))
-  client.run(`PRAGMA user_version = ${schemaVersion(client) + 1}`)
-  await expect(open('migrate')).rejects.toThrow('a newer version of Homeport')
-  await open('resume')
 })
 
 test('an upgrade from the file that it would overwrite is refused', async () => {

@@ -44,8 +44,7 @@ export async function openSqlite(
   const migrations = readMigrations('sqlite')
   await assertNotMoved(config)
   await assertFileSystem(config)
-  const reason = await explainCannotOpen(path, migrations, schema === 'resume')
-  await assertUsable(config, path, reason)
+  await assertUsable(config, path, await explainCannotOpen(path, migrations))
   const folder = join(config.dataDir, 'secrets')
   const applied = existsSync(path) ? countAppliedMigrations(path) : 0
   assertSchemaChangeAllowed(schema, applied, migrations.length)

@@ -55,7 +55,6 @@ export function selectRows(client: Database, sql: string, params: unknown[]): un
 export async function explainCannotOpen(
   path: string,
   migrations: Migration[],
-  acceptsNewer = false,
 ): Promise<string | null> {
   const file = Bun.file(path)
   if (!(await file.exists()) || file.size === 0) return null
@@ -65,7 +64,7 @@ export async function explainCannotOpen(
   try {
     if (readApplicationId(client) !== APPLICATION_ID && !isEmpty(client))
       return foreignFileReason(path)
-    if (!acceptsNewer && schemaVersion(client) > migrations.length) {
+    if (schemaVersion(client) > migrations.length) {
       return `${path} was written by a newer version of Homeport: start that version, or restore a backup`
     }
   } catch (error) {
