@@ -78,9 +78,9 @@ export const backup = localCommand({
     await removeUnfinished(location, config.databaseUrl === null ? 0 : DAY_MS)
     const started = performance.now()
     const written = await withRemovalsHeld(config, () => write(config, target, key))
-    // An incomplete backup must not replace a complete one.
-    const removesOld = keepCount !== null && written.problem === null
-    const removed = removesOld ? await removeOldBackups(location, keepCount) : []
+    // Leaves time to repair the files before incomplete backups have replaced all complete ones.
+    const kept = (keepCount ?? 0) * (written.problem === null ? 1 : 2)
+    const removed = keepCount === null ? [] : await removeOldBackups(location, kept)
     const seconds = Math.round(performance.now() - started) / 1000
     const encryption = await findEncryption(key)
     const fingerprint = computeFingerprint(key)
