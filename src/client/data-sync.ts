@@ -67,9 +67,11 @@ export async function startDataSync(
     deps.onAuthChange((change) => void followUser(change)),
     deps.onChange(({ kind }) => void (kind === 'data' && sync())),
   ]
-  const user = await session.read()
-  // The user may have changed while the document was loaded.
-  await followUser({ reason: 'refreshed', userId: user?.userId ?? null })
+  // The user may have changed while the document was loaded, unless an event has already reported it.
+  const before = userId
+  const user = await session.read().catch(() => undefined)
+  if (user !== undefined && userId === before)
+    await followUser({ reason: 'refreshed', userId: user?.userId ?? null })
   return {
     getSnapshot: () => state,
     subscribe(listener) {
@@ -126,7 +128,8 @@ export async function startDataSync(
 
   async function exchange(owner: string | null) {
     isOutdated = owner !== null && !isStopped
-    while (!isStopped && owner === userId && (isOutdated || local.patch)) {
+    // A change that was made before the app stopped syncing is still sent.
+    while (owner === userId && (isOutdated || local.patch)) {
       isOutdated = false
       const { patch: sent, version } = local
       try {
@@ -134,7 +137,8 @@ export async function startDataSync(
         const reply = await (isChange
           ? send(owner, 'patch', { json: sent, query: { version } })
           : send(owner, 'get'))
-        if (isStopped) return
+        // Nothing follows the session any more.
+        if (isStopped && (!isChange || (await session.read())?.userId !== owner)) return
         await update(owner, (latest) => {
           if (!isChange) return rebase(latest, reply)
           latest.patch = withoutSent(latest.patch, sent)

@@ -194,3 +194,12 @@ test('changes are sent after a restart, and when the connection returns', async 
   expect((await device.client.readData()).data).toEqual({ theme: 'dark' })
   sync.stop()
 }, 20_000)
+
+test('a change that is made just before a stop is still sent', async () => {
+  await using device = await createDevice({ isSlow: true })
+  const { sync, client } = device
+  await sync.sync()
+  void sync.change({ theme: 'dark' })
+  sync.stop()
+  await until(async () => (await client.readData()).data['theme'] === 'dark', 'it is not sent')
+})
