@@ -49,7 +49,7 @@ testInstances('an e-mail link works once, regardless of the instance', async () 
   expect(verified.map(({ status }) => status)).toEqual(Array(20).fill(200))
   const messages = verified.map(({ json }) => json.message).toSorted()
   const isAlready = 'The address is already confirmed.'
-  expect(messages).toEqual([...Array(19).fill(isAlready), 'The address has been confirmed.'])
+  expect(messages).toEqual(['The address has been confirmed.', ...Array(19).fill(isAlready)])
   await post(instances.balancer, 'password/v1/forgot', { email: EMAIL })
   const resetToken = tokenIn(await smtp.next(EMAIL))
   const reset = await mapConcurrently(times(20), (at) =>
