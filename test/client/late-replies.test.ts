@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Session } from '../../src/client/client.ts'
+import type { Client, Session } from '../../src/client/client.ts'
 import { createMemoryStorage } from '../../src/client/storage.ts'
 import { PASSWORD } from '../support/app.ts'
 import { BACKENDS } from '../support/backends.ts'
@@ -92,5 +92,29 @@ describe.each(BACKENDS)('$name: while a response is on its way', ({ open }) => {
     void storage.setItem('homeport.session', bob)
     await queued
     expect(JSON.parse(String(storage.getItem('homeport.purchases')))).toMatchObject({ userId })
+  })
+
+  test.each([
+    ['a deletion', (client: Client) => client.deleteProfile()],
+    [
+      'an upload',
+      (client: Client) =>
+        client.uploadAttachments({
+          type: 'supportTicket',
+          files: [{ name: 'a.txt', type: 'text/plain', data: new Blob(['a']) }],
+        }),
+    ],
+  ])('%s is refused if another tab signs in before it is sent', async (_name, act) => {
+    await using app = await open()
+    const storage = createMemoryStorage()
+    const { client } = clientOf(app, { ...PLAIN, storage })
+    await client.register({ ...LOGIN, email: 'bob@example.com' })
+    const bob = String(storage.getItem('homeport.session'))
+    await client.register(LOGIN)
+    const { client: fresh } = clientOf(app, { ...PLAIN, storage })
+    const acting = act(fresh)
+    void storage.setItem('homeport.session', bob)
+    await expect(acting).rejects.toMatchObject({ code: 'conflict' })
+    expect((await client.readProfile()).email).toBe('bob@example.com')
   })
 })
