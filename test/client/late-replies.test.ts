@@ -79,17 +79,24 @@ describe.each(BACKENDS)('$name: while a response is on its way', ({ open }) => {
     expect(await client.isSignedIn()).toBe(true)
   })
 
+  /** A client of Ann's that has sent nothing yet. `signInElsewhere` replaces her session by Bob's, as another tab does. */
+  async function openAsAnn(app: Parameters<typeof clientOf>[0]) {
+    const storage = createMemoryStorage()
+    const { client: first } = clientOf(app, { ...PLAIN, storage })
+    await first.register({ ...LOGIN, email: 'bob@example.com' })
+    const bob = String(storage.getItem('homeport.session'))
+    await first.register(LOGIN)
+    const { client } = clientOf(app, { ...PLAIN, storage })
+    const signInElsewhere = () => void storage.setItem('homeport.session', bob)
+    return { storage, client, signInElsewhere }
+  }
+
   test('a purchase is queued for the user who bought it, while another tab signs in', async () => {
     await using app = await open()
-    const storage = createMemoryStorage()
-    const { client } = clientOf(app, { ...PLAIN, storage })
-    await client.register({ ...LOGIN, email: 'bob@example.com' })
-    const bob = String(storage.getItem('homeport.session'))
-    await client.register(LOGIN)
+    const { storage, client, signInElsewhere } = await openAsAnn(app)
     const { userId } = JSON.parse(String(storage.getItem('homeport.session')))
-    const { client: fresh } = clientOf(app, { ...PLAIN, storage })
-    const queued = fresh.queuePurchase({ store: 'app_store', signedTransaction: 'x' })
-    void storage.setItem('homeport.session', bob)
+    const queued = client.queuePurchase({ store: 'app_store', signedTransaction: 'x' })
+    signInElsewhere()
     await queued
     expect(JSON.parse(String(storage.getItem('homeport.purchases')))).toMatchObject({ userId })
   })
@@ -106,14 +113,9 @@ describe.each(BACKENDS)('$name: while a response is on its way', ({ open }) => {
     ],
   ])('%s is refused if another tab signs in before it is sent', async (_name, act) => {
     await using app = await open()
-    const storage = createMemoryStorage()
-    const { client } = clientOf(app, { ...PLAIN, storage })
-    await client.register({ ...LOGIN, email: 'bob@example.com' })
-    const bob = String(storage.getItem('homeport.session'))
-    await client.register(LOGIN)
-    const { client: fresh } = clientOf(app, { ...PLAIN, storage })
-    const acting = act(fresh)
-    void storage.setItem('homeport.session', bob)
+    const { client, signInElsewhere } = await openAsAnn(app)
+    const acting = act(client)
+    signInElsewhere()
     await expect(acting).rejects.toMatchObject({ code: 'conflict' })
     expect((await client.readProfile()).email).toBe('bob@example.com')
   })
