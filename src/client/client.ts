@@ -122,9 +122,9 @@ export function createClient(options: ClientOptions): Client {
     },
     now,
   })
-  const { listen: onAuthChange } = authChanges
   const calls = createCalls({ call, session, runCall })
   const { asUser, asUserIfAny, withoutToken, withToken } = calls
+  const { listen: onAuthChange } = authChanges
   if (onSignedOut) onAuthChange(({ reason }) => reason === 'session_ended' && onSignedOut())
   const shared = {
     ...{ storage: offlineStorage, baseUrl, timeout, now, fetch, call, withToken },

@@ -12,7 +12,7 @@ export type OwnerMention = EventOrder & {
   withdraws?: string
 }
 
-/** Stored as the customer of a purchase that nobody owns. */
+/** The stored customer of a purchase without an owner. */
 export const NO_CUSTOMER = ''
 
 type FindCustomer = (appUserId: string) => string

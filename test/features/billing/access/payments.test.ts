@@ -49,7 +49,7 @@ test('lists each payment once, in the currency paid, and their total', async () 
   expect(history.paid).toEqual([euros(9.99)])
 })
 
-test('payments at Stripe with the same transaction id are told apart by their periods', async () => {
+test('distinguishes payments at Stripe with the same transaction id by their periods', async () => {
   await using app = await createTestApp()
   const fields = { store: 'STRIPE', transaction_id: 'si_1', original_transaction_id: 'si_1' }
   await playEvents(

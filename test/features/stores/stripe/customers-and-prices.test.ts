@@ -40,7 +40,7 @@ test('a deleted user is not told to cancel what Homeport cancels at Stripe', asy
   expect(bought.status()).toBe('canceled')
 })
 
-test('a deleted user is told to cancel only the subscription of a payment link', async () => {
+test('tells a deleted user to cancel only the subscription from a payment link', async () => {
   await using world = await createStripeWorld()
   const ended = await world.buy()
   const { id } = await connect(world.stripe).checkout.sessions.create({
