@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { askToSignIn, read, readQuietly, send } from './api.ts'
+import { apiAddress, askToSignIn, read, readQuietly, send } from './api.ts'
 import { type Declarations, declarations } from './declared.ts'
 import { Frame } from './frame/frame.tsx'
 import { otherTabs } from './frame/other-tabs.ts'
@@ -12,7 +12,7 @@ import { setupToken, takeToken } from './setup-link.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { dismissMessages } from './ui/messages.tsx'
 import { describeError } from './ui/problems.tsx'
-import { useEventStream } from './ui/remote.tsx'
+import { useHidden } from './ui/remote.tsx'
 import { forgetVisits } from './visits.ts'
 
 type State =
@@ -20,6 +20,8 @@ type State =
   | { kind: 'signed-out'; login: LoginState }
   | { kind: 'signed-in' }
   | { kind: 'failed'; message: string }
+
+const RETRY_MS = 2_000
 
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' })
@@ -75,10 +77,24 @@ export function App() {
     if (otherTabs) otherTabs.onmessage = () => void load()
     void load()
   }, [])
-  useEventStream('session', state.kind === 'signed-in' && !isSessionOver, (stream) => {
-    stream.onerror = () => void load()
-    return () => {}
-  })
+  const isHidden = useHidden()
+  const [attempt, setAttempt] = useState(0)
+  const isFollowed = state.kind === 'signed-in' && !isSessionOver && !isHidden
+  useEffect(() => {
+    if (!isFollowed) return
+    const session = new EventSource(apiAddress('session'))
+    let retry: ReturnType<typeof setTimeout>
+    session.onerror = () => {
+      void load()
+      // The browser stops reconnecting if a proxy responded instead of the server.
+      if (session.readyState === EventSource.CLOSED)
+        retry = setTimeout(() => setAttempt(attempt + 1), RETRY_MS)
+    }
+    return () => {
+      session.close()
+      clearTimeout(retry)
+    }
+  }, [isFollowed, attempt])
   if (!isSecureContext) return <Insecure />
   return (
     <>

@@ -44,7 +44,6 @@ export function Search({ input }: { input: RefObject<HTMLInputElement | null> })
     const wanted = text.trim()
     close()
     const from = location.href
-    // The space tells it from typed text, which is trimmed.
     const submitted = `${wanted} `
     latest.current = submitted
     const isNew = wanted !== searched && wanted.length >= MIN_LENGTH

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { apiAddress, read } from '../api.ts'
+import { read } from '../api.ts'
 import { keptPages, repeats } from '../visits.ts'
 import { Action } from './parts.tsx'
 import { describeError } from './problems.tsx'
@@ -53,7 +53,7 @@ export function useRemote<T>(
 }
 
 /** Whether the page is in the background, where it should keep no connection open: browsers allow six for all tabs. */
-function useHidden(): boolean {
+export function useHidden(): boolean {
   const [isHidden, setHidden] = useState(document.hidden)
   useEffect(() => {
     const update = () => setHidden(document.hidden)
@@ -61,40 +61,6 @@ function useHidden(): boolean {
     return () => document.removeEventListener('visibilitychange', update)
   }, [])
   return isHidden
-}
-
-const REOPEN_MS = 2_000
-
-/**
- * Follows a stream of server-sent events while `isOn` and the page is visible. Opens it again if a proxy responded
- * instead of the server, because the browser stops reconnecting then. `listen` returns how to clean up.
- */
-export function useEventStream(
-  path: string,
-  isOn: boolean,
-  listen: (stream: EventSource) => () => void,
-  beforeReopening: () => Promise<unknown> = async () => {},
-) {
-  const [attempt, setAttempt] = useState(0)
-  const isHidden = useHidden()
-  useEffect(() => {
-    if (!isOn || isHidden) return
-    const stream = new EventSource(apiAddress(path))
-    const cleanUp = listen(stream)
-    let timer: ReturnType<typeof setTimeout>
-    const reopen = async () => {
-      await beforeReopening().catch(() => {})
-      setAttempt(attempt + 1)
-    }
-    stream.addEventListener('error', () => {
-      if (stream.readyState === EventSource.CLOSED) timer = setTimeout(reopen, REOPEN_MS)
-    })
-    return () => {
-      stream.close()
-      clearTimeout(timer)
-      cleanUp()
-    }
-  }, [isOn, isHidden, attempt])
 }
 
 /** Reloads stop after this time: they would keep an unattended page signed in. */

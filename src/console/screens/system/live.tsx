@@ -1,11 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { read } from '../../api.ts'
 import { LOCALE, timeZone, utc } from '../../format.ts'
 import { query } from '../../router.ts'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Filters } from '../../ui/filters.tsx'
 import { Badge, Empty, Title } from '../../ui/parts.tsx'
-import { useEventStream } from '../../ui/remote.tsx'
+import { useHidden } from '../../ui/remote.tsx'
 import { ConsoleChoice } from '../metrics/labels.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
@@ -15,6 +15,7 @@ type KeyedLine = { key: number; line: Line }
 
 let nextKey = 0
 const MAX_LINES = 500
+const RETRY_MS = 2_000
 const DRAW_MS = 250
 /** In the operator's time zone. An expanded line shows the milliseconds. */
 const CLOCK = new Intl.DateTimeFormat(LOCALE, {
@@ -102,27 +103,42 @@ function LogLine({ line }: { line: Line }) {
 function useLiveLines(isPaused: boolean) {
   const [lines, setLines] = useState<KeyedLine[]>([])
   const [state, setState] = useState('connecting')
-  // Asks to sign in if the session has ended.
-  const checkSession = () => read('me')
-  const listen = (stream: EventSource) => {
+  const [attempt, setAttempt] = useState(0)
+  const isHidden = useHidden()
+  useEffect(() => {
+    if (isPaused || isHidden) return
+    const source = new EventSource('/console/api/live')
     let waiting: KeyedLine[] = []
-    stream.onopen = () => {
+    let retry: ReturnType<typeof setTimeout>
+    const reconnect = async () => {
+      // Asks to sign in if the session has ended.
+      await read('me').catch(() => {})
+      setAttempt(attempt + 1)
+    }
+    source.onopen = () => {
       // Every connection starts with the most recent lines.
       waiting = []
       setLines([])
       setState('connected')
     }
-    stream.onerror = () => setState('connecting')
-    stream.onmessage = ({ data }) => waiting.push({ key: nextKey++, line: JSON.parse(data) })
+    source.onerror = () => {
+      setState('connecting')
+      // The browser stops reconnecting if a proxy responded instead of the server.
+      if (source.readyState === EventSource.CLOSED) retry = setTimeout(reconnect, RETRY_MS)
+    }
+    source.onmessage = ({ data }) => waiting.push({ key: nextKey++, line: JSON.parse(data) })
     const timer = setInterval(() => {
       if (waiting.length === 0) return
       const received = waiting
       waiting = []
       setLines((before) => [...before, ...received].slice(-MAX_LINES))
     }, DRAW_MS)
-    return () => clearInterval(timer)
-  }
-  useEventStream('live', !isPaused, listen, checkSession)
+    return () => {
+      source.close()
+      clearInterval(timer)
+      clearTimeout(retry)
+    }
+  }, [isPaused, isHidden, attempt])
   return { lines, state }
 }
 
